@@ -1,0 +1,28 @@
+import { UsageError } from "./usage-error.ts";
+
+const COMMANDS: Readonly<Record<string, () => Promise<(args: string[]) => Promise<void>>>> = {
+  start: async () => (await import("./start/command.ts")).start,
+  token: async () => (await import("./token/command.ts")).token,
+};
+
+const HELP = `usage: lachesis COMMAND [OPTION …]
+
+  start   run the trajectory API on this machine
+  token   mint a token for an environment, a trainer, a viewer or an admin
+
+lachesis COMMAND --help tells a command's options.`;
+
+const [name = "--help", ...args] = process.argv.slice(2);
+const command = COMMANDS[name];
+if (command === undefined) {
+  const isHelp = name === "--help" || name === "-h" || name === "help";
+  console[isHelp ? "log" : "error"](isHelp ? HELP : `unknown command ${name}\n\n${HELP}`);
+  process.exit(isHelp ? 0 : 2);
+}
+try {
+  await (await command())(args);
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exit(2);
+}

@@ -1,0 +1,134 @@
+import { type Commit, type CommittedGroup, committedRequests, type Verdict } from "../payloads.ts";
+import { retry } from "../retry.ts";
+
+/** Stores a request's payloads and answers with its groups. Runs inside the transaction of a group commit. */
+export type Store = () => readonly CommittedGroup[];
+
+interface PendingRequest {
+  readonly store: Store;
+  readonly resolve: (verdicts: readonly Verdict[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit: requests that arrive while the previous commit is on its way to the Run share one transaction and one
+ * call. Commits go out one at a time and numbered, so the Run needs one number a shard to drop what it already has.
+ */
+export class Commits {
+  readonly #storage: DurableObjectStorage;
+  readonly #shard: number;
+  readonly #nextSequence: () => number;
+  readonly #send: (commit: Commit) => Promise<readonly (readonly Verdict[])[]>;
+  #waiting: PendingRequest[] = [];
+  #confirmed = 0;
+  #draining: Promise<void> | null = null;
+  /** Whether commits of an earlier life, or ones whose call failed, may be stored. */
+  #mayHaveUnconfirmed = true;
+
+  constructor(
+    storage: DurableObjectStorage,
+    shard: number,
+    nextSequence: () => number,
+    send: (commit: Commit) => Promise<readonly (readonly Verdict[])[]>,
+  ) {
+    this.#storage = storage;
+    this.#shard = shard;
+    this.#nextSequence = nextSequence;
+    this.#send = send;
+  }
+
+  /** Resolves when the payloads and their envelopes are durable. */
+  add(store: Store): Promise<readonly Verdict[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Verdict[]>();
+    this.#waiting.push({ store, resolve, reject });
+    void this.#drain();
+    return promise;
+  }
+
+  /** Numbers of payloads that are stored here but may not have reached the Run. */
+  unconfirmedPayloads(): number[] {
+    return this.#unconfirmed().flatMap(({ requests }) => requests.flat().map((group) => group.payload));
+  }
+
+  /** Sends again what the Run never confirmed. */
+  async resend(): Promise<void> {
+    await this.#draining;
+    await this.#resendUnconfirmed();
+  }
+
+  #drain(): Promise<void> {
+    this.#draining ??= this.#drainAll().finally(() => {
+      this.#draining = null;
+    });
+    return this.#draining;
+  }
+
+  async #drainAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const requests = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#resendUnconfirmed();
+        await this.#commit(requests);
+      } catch (error) {
+        for (const request of requests) request.reject(error);
+      }
+    }
+  }
+
+  async #commit(requests: readonly PendingRequest[]): Promise<void> {
+    const stored = this.#storage.transactionSync(() => this.#store(requests));
+    if (stored === null) return;
+    this.#mayHaveUnconfirmed = true;
+    const verdicts = await retry(() => this.#send(stored.commit));
+    this.#confirm(stored.commit.sequence);
+    this.#mayHaveUnconfirmed = false;
+    for (const [index, request] of stored.requests.entries()) request.resolve(verdicts[index] ?? []);
+  }
+
+  /** Stores each request in a savepoint of its own, so that one that fails takes none of its neighbours along. */
+  #store(requests: readonly PendingRequest[]): { commit: Commit; requests: PendingRequest[] } | null {
+    const groups: (readonly CommittedGroup[])[] = [];
+    const kept: PendingRequest[] = [];
+    for (const request of requests) {
+      try {
+        groups.push(this.#storage.transactionSync(request.store));
+        kept.push(request);
+      } catch (error) {
+        request.reject(error);
+      }
+    }
+    if (kept.length === 0) return null;
+    const sequence = this.#nextSequence();
+    const { sql } = this.#storage;
+    // Confirmed commits are forgotten here, in a transaction that is paid for anyway, rather than one by one.
+    sql.exec("DELETE FROM unconfirmed_commit WHERE sequence <= ?", this.#confirmed);
+    sql.exec("INSERT INTO unconfirmed_commit (sequence, requests) VALUES (?, ?)", sequence, JSON.stringify(groups));
+    return { commit: { shard: this.#shard, sequence, requests: groups }, requests: kept };
+  }
+
+  async #resendUnconfirmed(): Promise<void> {
+    if (!this.#mayHaveUnconfirmed) return;
+    for (const { sequence, requests } of this.#unconfirmed()) {
+      const commit: Commit = { shard: this.#shard, sequence, requests };
+      await retry(() => this.#send(commit));
+      this.#confirm(sequence);
+    }
+    this.#mayHaveUnconfirmed = false;
+  }
+
+  #unconfirmed(): { sequence: number; requests: CommittedGroup[][] }[] {
+    return this.#storage.sql
+      .exec<{ sequence: number; requests: string }>(
+        "SELECT sequence, requests FROM unconfirmed_commit WHERE sequence > ? ORDER BY sequence",
+        this.#confirmed,
+      )
+      .toArray()
+      .map(({ sequence, requests }) => ({ sequence, requests: committedRequests.parse(JSON.parse(requests)) }));
+  }
+
+  /** A confirmation may come late, when a commit was sent twice. */
+  #confirm(sequence: number): void {
+    this.#confirmed = Math.max(this.#confirmed, sequence);
+  }
+}

@@ -1,0 +1,155 @@
+import { DurableObject } from "cloudflare:workers";
+import { migrate } from "../migrations.ts";
+import { shardOf } from "../names.ts";
+import {
+  type CommittedGroup,
+  type Envelope,
+  ROW_BYTES,
+  ROWS_PER_PAYLOAD,
+  rowId,
+  type StoredPayload,
+  type Verdict,
+} from "../payloads.ts";
+import { Commits } from "./commits.ts";
+import { deletePayloads, readRows, writeRow } from "./rows.ts";
+import { migrations } from "./schema.ts";
+import { Upload } from "./uploads.ts";
+
+/** A group that fits one row, with its text. */
+export interface SmallGroup extends Envelope {
+  readonly text: Uint8Array;
+}
+
+/** How long a commit may stay unconfirmed before the shard looks after it unasked. */
+const RESEND_AFTER_MS = 30_000;
+
+/** Holds payload bytes of one run, and hands their envelopes to the Run once the bytes are durable. */
+export class PayloadShard extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  readonly #commits: Commits;
+  #nextPayload: number;
+  #nextCommit: number;
+  #alarmIsSet = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    migrate(ctx.storage, migrations);
+    this.#sql = ctx.storage.sql;
+    type Counters = { next_payload: number; next_commit: number };
+    const counters = this.#sql.exec<Counters>("SELECT next_payload, next_commit FROM shard").toArray()[0];
+    this.#nextPayload = counters?.next_payload ?? 1;
+    this.#nextCommit = counters?.next_commit ?? 1;
+    this.#abandon(this.#sql.exec<{ payload: number }>("SELECT payload FROM upload").toArray());
+    const { run, shard } = shardOf(ctx.id);
+    this.#commits = new Commits(
+      ctx.storage,
+      shard,
+      () => this.#takeCommit(),
+      (commit) => {
+        this.#guardCommit();
+        return env.RUN.getByName(run).commit(commit);
+      },
+    );
+  }
+
+  /**
+   * Stores the groups of one request and queues them, all or none. Returns a verdict a group, when both are durable.
+   * Each group's text is at most {@link ROW_BYTES} long; larger ones come through {@link openUpload}.
+   */
+  async submit(groups: readonly SmallGroup[]): Promise<readonly Verdict[]> {
+    for (const { text } of groups) {
+      if (text.length > ROW_BYTES)
+        throw new RangeError(`a group of ${text.length} bytes does not fit one row of ${ROW_BYTES}`);
+    }
+    return this.#commits.add(() =>
+      groups.map(({ text, ...envelope }) => {
+        const payload = this.#takePayload();
+        writeRow(this.#sql, payload, 0, text);
+        return { ...envelope, payload, rows: 1, bytes: text.length };
+      }),
+    );
+  }
+
+  /** Begins a request that is larger than one row. */
+  openUpload(): Upload {
+    return new Upload({
+      begin: () => {
+        const payload = this.#takePayload();
+        this.#sql.exec("INSERT INTO upload (payload) VALUES (?)", payload);
+        return payload;
+      },
+      writeRow: (payload, row, bytes) => writeRow(this.#sql, payload, row, bytes),
+      commit: (groups: readonly CommittedGroup[]) =>
+        this.#commits.add(() => {
+          for (const { payload } of groups) this.#sql.exec("DELETE FROM upload WHERE payload = ?", payload);
+          return groups;
+        }),
+      abandon: (payloads) => this.#abandon(payloads.map((payload) => ({ payload }))),
+    });
+  }
+
+  /** Bytes of the rows with these ids, joined; see {@link readRows}. The caller bounds their number. */
+  read(ids: readonly number[]): Uint8Array {
+    return readRows(this.#sql, ids);
+  }
+
+  /** Lets go of payloads. Asking twice is the same as asking once. */
+  discard(payloads: readonly Pick<StoredPayload, "payload">[]): void {
+    deletePayloads(this.#sql, payloads);
+  }
+
+  /** Lets go of every payload the Run had when it was reset: all up to `payload` but those still on their way to it. */
+  discardThrough(payload: number): void {
+    const underway = new Set(
+      this.#sql
+        .exec<{ payload: number }>("SELECT payload FROM upload")
+        .toArray()
+        .map((row) => row.payload),
+    );
+    for (const unconfirmed of this.#commits.unconfirmedPayloads()) underway.add(unconfirmed);
+    const stored = this.#sql
+      .exec<{ payload: number }>(
+        "SELECT DISTINCT id / ? AS payload FROM payload_row WHERE id < ?",
+        ROWS_PER_PAYLOAD,
+        rowId(payload + 1, 0),
+      )
+      .toArray();
+    deletePayloads(
+      this.#sql,
+      stored.filter((row) => !underway.has(row.payload)),
+    );
+  }
+
+  override async alarm(): Promise<void> {
+    this.#alarmIsSet = false;
+    await this.#commits.resend();
+  }
+
+  #takePayload(): number {
+    return this.#nextPayload++;
+  }
+
+  /** Numbers a commit, in the transaction that stores it; the payload counter is kept along with it. */
+  #takeCommit(): number {
+    const sequence = this.#nextCommit++;
+    this.#sql.exec(
+      `INSERT INTO shard (id, next_payload, next_commit) VALUES (0, ?1, ?2)
+       ON CONFLICT (id) DO UPDATE SET next_payload = ?1, next_commit = ?2`,
+      this.#nextPayload,
+      this.#nextCommit,
+    );
+    return sequence;
+  }
+
+  /** Makes sure that a commit is looked after even if this object dies and nobody calls it again. */
+  #guardCommit(): void {
+    if (this.#alarmIsSet) return;
+    this.#alarmIsSet = true;
+    void this.ctx.storage.setAlarm(Date.now() + RESEND_AFTER_MS);
+  }
+
+  #abandon(payloads: readonly Pick<StoredPayload, "payload">[]): void {
+    deletePayloads(this.#sql, payloads);
+    for (const { payload } of payloads) this.#sql.exec("DELETE FROM upload WHERE payload = ?", payload);
+  }
+}

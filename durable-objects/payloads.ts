@@ -1,0 +1,78 @@
+import { z } from "zod";
+
+/**
+ * What a PayloadShard and its Run tell each other about payloads. The bytes stay in the shard; the Run sees these alone.
+ */
+
+/**
+ * Largest row of payload bytes. Production refuses rows above 2 MB (local workerd does not), and a reader holds a few
+ * rows at once.
+ */
+export const ROW_BYTES = 1024 * 1024;
+
+/** A payload has at most this many rows, so that one integer can name a row: see {@link rowId}. */
+export const ROWS_PER_PAYLOAD = 4096;
+
+const count = z.int().nonnegative();
+
+const storedPayload = z.object({
+  /** Unique within the shard, never used again. */
+  payload: count,
+  /** Number of rows of at most {@link ROW_BYTES} bytes. */
+  rows: count,
+  /** Length of the text in bytes. */
+  bytes: count,
+});
+
+/** A payload's place within its shard. */
+export type StoredPayload = z.infer<typeof storedPayload>;
+
+/** A payload's place within its run. */
+export const payloadAddress = storedPayload.extend({ shard: count });
+export type PayloadAddress = z.infer<typeof payloadAddress>;
+
+/** A group's metadata. */
+export interface Envelope {
+  /** Null when the client named none, as Atropos clients may. */
+  readonly environment: number | null;
+  /** The group's size. */
+  readonly sequences: number;
+  /** Σ of the sequences' lengths. */
+  readonly tokens: number;
+  /** As the client said; null when it said nothing, and then the Run takes the step at arrival. */
+  readonly policyVersion: number | null;
+}
+
+/** A group whose payload is stored and which the Run is asked to queue. */
+const committedGroup = storedPayload.extend({
+  environment: z.int().nullable(),
+  sequences: count,
+  tokens: count,
+  policyVersion: z.int().nullable(),
+});
+export type CommittedGroup = z.infer<typeof committedGroup>;
+
+/** [request][group], as a commit is kept until it is confirmed. */
+export const committedRequests = z.array(z.array(committedGroup));
+
+/** What became of one group. */
+export type Verdict =
+  | { readonly status: "received" }
+  /** Smaller than its environment's group size: waits until such groups add up to it. */
+  | { readonly status: "buffered"; readonly bufferedSequences: number }
+  | { readonly status: "larger_than_batch"; readonly sequences: number; readonly batchSize: number }
+  /** Another group of the same request was refused, and a request is taken whole or not at all. */
+  | { readonly status: "refused_with_request" };
+
+/** One commit of a shard: the groups of each request, in the order in which they are queued. */
+export interface Commit {
+  readonly shard: number;
+  /** 1, 2, 3, … within the shard, so that the Run can tell a commit that is sent again. */
+  readonly sequence: number;
+  readonly requests: readonly (readonly CommittedGroup[])[];
+}
+
+/** The primary key of a payload's row. Rows of one payload are neighbours, in order. */
+export function rowId(payload: number, row: number): number {
+  return payload * ROWS_PER_PAYLOAD + row;
+}

@@ -1,0 +1,168 @@
+import { floorsInSequences } from "./assembler/index.ts";
+
+/** An environment that hasn't been heard from for this long has no floor (P5). */
+export const SILENT_AFTER_MS = 60_000;
+
+/** Environments a run may have over its life. Each costs about a kilobyte of memory. */
+export const MAX_ENVIRONMENTS = 20_000;
+
+/** What an environment says of itself when it registers. */
+export interface NewEnvironment {
+  /** Null on the wire becomes "env". */
+  readonly name: string;
+  readonly label: string | null;
+  readonly maxTokenLength: number;
+  readonly groupSize: number;
+  readonly weight: number;
+  readonly floor: number | null;
+}
+
+export interface Environment extends NewEnvironment {
+  readonly id: number;
+  /** Its name with a number that no other environment of that name has. */
+  readonly wandbName: string;
+  connected: boolean;
+  /** In memory alone: a poll writes nothing. When the object wakes, everyone counts as heard from just then. */
+  lastHeard: number;
+}
+
+type EnvironmentRow = {
+  id: number;
+  label: string | null;
+  name: string;
+  wandb_name: string;
+  max_token_length: number;
+  group_size: number;
+  weight: number;
+  floor: number | null;
+  connected: number;
+};
+
+/** The environments of a run. */
+export class Environments {
+  readonly #sql: SqlStorage;
+  readonly #byId = new Map<number, Environment>();
+  readonly #countByName = new Map<string, number>();
+  readonly #lastByLabel = new Map<string, Environment>();
+  #floors: {
+    readonly batchSize: number;
+    readonly until: number;
+    readonly sequences: ReadonlyMap<number, number>;
+  } | null = null;
+  #version = 0;
+
+  constructor(sql: SqlStorage, now: number) {
+    this.#sql = sql;
+    for (const row of sql.exec<EnvironmentRow>("SELECT * FROM environment ORDER BY id")) {
+      this.#keep({
+        id: row.id,
+        label: row.label,
+        name: row.name,
+        wandbName: row.wandb_name,
+        maxTokenLength: row.max_token_length,
+        groupSize: row.group_size,
+        weight: row.weight,
+        floor: row.floor,
+        connected: row.connected === 1,
+        lastHeard: now,
+      });
+    }
+  }
+
+  /** Grows when an environment comes, goes or comes back: what was computed from connections and floors is void. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get count(): number {
+    return this.#byId.size;
+  }
+
+  all(): Iterable<Environment> {
+    return this.#byId.values();
+  }
+
+  get(id: number): Environment | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The environment last registered below a label. */
+  labelled(label: string): Environment | undefined {
+    return this.#lastByLabel.get(label);
+  }
+
+  connected(): Environment[] {
+    return [...this.#byId.values()].filter((environment) => environment.connected);
+  }
+
+  register(environment: NewEnvironment, now: number): Environment {
+    const number = this.#countByName.get(environment.name) ?? 0;
+    const kept: Environment = {
+      ...environment,
+      id: this.#byId.size,
+      wandbName: `${environment.name}_${number}`,
+      connected: true,
+      lastHeard: now,
+    };
+    this.#sql.exec(
+      `INSERT INTO environment (id, label, name, wandb_name, max_token_length, group_size, weight, floor, connected)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+      kept.id,
+      kept.label,
+      kept.name,
+      kept.wandbName,
+      kept.maxTokenLength,
+      kept.groupSize,
+      kept.weight,
+      kept.floor,
+    );
+    this.#keep(kept);
+    return kept;
+  }
+
+  /** Notes a sign of life. */
+  heard(environment: Environment, now: number): void {
+    if (!isAlive(environment, now)) this.#changed();
+    environment.lastHeard = now;
+  }
+
+  disconnect(environment: Environment): void {
+    if (!environment.connected) return;
+    this.#sql.exec("UPDATE environment SET connected = 0 WHERE id = ?", environment.id);
+    environment.connected = false;
+    this.#changed();
+  }
+
+  /**
+   * The floors of the environments that are alive, in sequences by id. The map is the same object until something
+   * changes, so that its identity can be remembered.
+   */
+  floors(batchSize: number, now: number): ReadonlyMap<number, number> {
+    if (this.#floors?.batchSize === batchSize && now < this.#floors.until) return this.#floors.sequences;
+    const withFloor = this.connected().filter((environment) => environment.floor !== null);
+    const alive = withFloor.filter((environment) => isAlive(environment, now));
+    const until = Math.min(...alive.map((environment) => environment.lastHeard + SILENT_AFTER_MS));
+    const sequences = floorsInSequences(
+      batchSize,
+      alive.map(({ id, floor }) => ({ id, floor, alive: true })),
+    );
+    this.#floors = { batchSize, until, sequences };
+    return sequences;
+  }
+
+  #keep(environment: Environment): void {
+    this.#byId.set(environment.id, environment);
+    this.#countByName.set(environment.name, (this.#countByName.get(environment.name) ?? 0) + 1);
+    if (environment.label !== null) this.#lastByLabel.set(environment.label, environment);
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#version += 1;
+    this.#floors = null;
+  }
+}
+
+export function isAlive(environment: Environment, now: number): boolean {
+  return environment.connected && now - environment.lastHeard < SILENT_AFTER_MS;
+}

@@ -1,0 +1,28 @@
+import { z } from "zod";
+
+/** Sequences a batch may have at most: the list of its groups goes to the Worker in one message, of 32 MiB at most. */
+export const MAX_BATCH_SIZE = 65_536;
+
+/** What the first trainer of a run settles. Field names are the wire's. */
+export const registration = z.object({
+  wandb_group: z.string().nullable(),
+  wandb_project: z.string().nullable(),
+  batch_size: z.int().min(1).max(MAX_BATCH_SIZE),
+  max_token_len: z.int(),
+  checkpoint_dir: z.string(),
+  save_checkpoint_interval: z.int(),
+  starting_step: z.int(),
+  num_steps: z.int(),
+  mixing: z.enum(["fifo", "weighted"]),
+  payload_shards: z.int().min(1).max(64),
+});
+
+export type Registration = z.infer<typeof registration>;
+
+/** The settings in which a trainer that joins differs from the run, in words; the run keeps its own. */
+export function ignoredSettings(kept: Registration, asked: Registration): string[] {
+  const keptEntries = new Map<string, unknown>(Object.entries(kept));
+  return Object.entries(asked)
+    .filter(([name, value]) => keptEntries.get(name) !== value)
+    .map(([name, value]) => `${name} stays ${JSON.stringify(keptEntries.get(name))} (asked: ${JSON.stringify(value)})`);
+}

@@ -1,0 +1,4 @@
+/** What Hono's handlers get. */
+export interface AppEnv {
+  Bindings: Env;
+}

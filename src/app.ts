@@ -1,0 +1,56 @@
+import { Hono } from "hono";
+import { isOverloaded, isPassing } from "../durable-objects/retry.ts";
+import type { AppEnv } from "./app-env.ts";
+import { docsRoutes } from "./docs/routes.ts";
+import { batchRoutes } from "./routes/batch.ts";
+import { environmentRoutes } from "./routes/environment.ts";
+import { scoredDataRoutes } from "./routes/scored-data.ts";
+import { statusRoutes } from "./routes/status.ts";
+import { trainerRoutes } from "./routes/trainer.ts";
+import { ApiError } from "./wire/api-error.ts";
+import { INVALID_GZIP } from "./wire/body.ts";
+
+/** The API of one run. */
+export const runRoutes = new Hono<AppEnv>({ strict: false });
+for (const routes of [statusRoutes, trainerRoutes, environmentRoutes, scoredDataRoutes, batchRoutes])
+  runRoutes.route("/", routes);
+
+/** Where a run's API is found: below its name, there also below an environment's label, and for the run "default" at the root. */
+const PREFIXES = ["/runs/:run/as/:label", "/runs/:run", "/"];
+
+export const app = new Hono<AppEnv>({ strict: false });
+
+// Hono answers HEAD with the GET handler, and some of ours hand out what they answer.
+app.use(async (c, next) => {
+  if (c.req.raw.method === "HEAD") throw new ApiError(405, "Method Not Allowed", { allow: "GET, POST" });
+  await next();
+});
+app.route("/", docsRoutes(runRoutes));
+for (const prefix of PREFIXES) app.route(prefix, runRoutes);
+for (const path of new Set(app.routes.filter(({ method }) => method !== "ALL").map(({ path }) => path))) {
+  app.all(path, () => {
+    throw new ApiError(405, "Method Not Allowed");
+  });
+}
+
+app.notFound((c) => c.json({ detail: "Not Found" }, 404));
+
+app.onError((error, c) => {
+  if (error instanceof ApiError) {
+    for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
+    if (error.detail === INVALID_GZIP) return c.text(INVALID_GZIP, 400);
+    return c.json({ detail: error.detail }, error.status);
+  }
+  console.error({
+    message: "request failed",
+    method: c.req.method,
+    path: c.req.path,
+    error: String(error),
+    stack: error.stack,
+  });
+  if (isPassing(error)) {
+    c.header("retry-after", isOverloaded(error) ? "5" : "1");
+    return c.json({ detail: "the run is not reachable for a moment: try again" }, 503);
+  }
+  return c.json({ detail: "Internal Server Error" }, 500);
+});

@@ -1,0 +1,90 @@
+import { createMiddleware } from "hono/factory";
+import type { AppEnv } from "../app-env.ts";
+import { type Settings, settingsOf } from "../settings.ts";
+import { ApiError } from "../wire/api-error.ts";
+import { DEFAULT_RUN } from "../wire/names.ts";
+import { type Action, mayDo } from "./roles.ts";
+import { ANY_RUN, type Claims, verifyToken } from "./token.ts";
+
+/** Tokens that verified, so that a client that sends one ten times a second costs one signature check. */
+const verified = new WeakMap<Settings, Map<string, Claims>>();
+const MAX_VERIFIED = 1_000;
+
+const CHALLENGE = { "www-authenticate": 'Basic realm="lachesis", Bearer realm="lachesis"' };
+
+/**
+ * Lets a request through that may do `action` in the run its path names. Fails closed.
+ * @throws ApiError 503 when no secret is set, 401 without a valid token, 403 with one for something else.
+ */
+export function access(action: Action) {
+  return createMiddleware<AppEnv>(async (c, next) => {
+    const settings = settingsOf(c.env);
+    if (!settings.allowAnonymous) {
+      if (settings.secrets.length === 0) {
+        throw new ApiError(
+          503,
+          "no AUTH_SECRET is set, so nobody can be let in: `npx wrangler secret put AUTH_SECRET`, then mint tokens with `npx lachesis token`",
+        );
+      }
+      authorize(await authenticate(c.req.header("authorization"), settings), action, c.req.param("run") ?? DEFAULT_RUN);
+    }
+    await next();
+  });
+}
+
+async function authenticate(authorization: string | undefined, settings: Settings): Promise<Claims> {
+  if (authorization === undefined)
+    throw new ApiError(401, "a token is needed: as Bearer, or as the password in the server's URL", CHALLENGE);
+  const token = tokenOf(authorization);
+  if (token === null)
+    throw new ApiError(
+      401,
+      "the Authorization header is neither Bearer nor Basic with a token as its password",
+      CHALLENGE,
+    );
+  const known = verified.get(settings)?.get(token);
+  if (known !== undefined && known.exp > Date.now() / 1000) return known;
+  const claims = await verifyToken(token, settings.secrets);
+  if (claims === null)
+    throw new ApiError(
+      401,
+      "the token is not valid here or has expired: mint one with `npx lachesis token`",
+      CHALLENGE,
+    );
+  remember(settings, token, claims);
+  return claims;
+}
+
+function authorize(claims: Claims, action: Action, run: string): void {
+  if (claims.run !== ANY_RUN && claims.run !== run) {
+    throw new ApiError(403, `the token is for the run ${claims.run}, the request for ${run}`);
+  }
+  if (!mayDo(claims.role, action)) {
+    throw new ApiError(403, `the role ${claims.role} may not ${action} here`);
+  }
+}
+
+/** The token of `Bearer TOKEN`, or the password of `Basic base64(user:TOKEN)`; the user is not looked at. */
+function tokenOf(authorization: string): string | null {
+  const [scheme = "", value = ""] = authorization.trim().split(/\s+/, 2);
+  if (value === "") return null;
+  if (scheme.toLowerCase() === "bearer") return value;
+  if (scheme.toLowerCase() !== "basic") return null;
+  try {
+    const credentials = atob(value);
+    const colon = credentials.indexOf(":");
+    return colon === -1 || colon === credentials.length - 1 ? null : credentials.slice(colon + 1);
+  } catch {
+    return null;
+  }
+}
+
+function remember(settings: Settings, token: string, claims: Claims): void {
+  const tokens = verified.get(settings) ?? new Map<string, Claims>();
+  verified.set(settings, tokens);
+  if (tokens.size >= MAX_VERIFIED) {
+    const oldest = tokens.keys().next();
+    if (!oldest.done) tokens.delete(oldest.value);
+  }
+  tokens.set(token, claims);
+}

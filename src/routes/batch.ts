@@ -1,0 +1,105 @@
+import { type Context, Hono } from "hono";
+import { retry } from "../../durable-objects/retry.ts";
+import type { AppEnv } from "../app-env.ts";
+import { access } from "../auth/access.ts";
+import { payloadText, textLength } from "../delivery/payload-text.ts";
+import { streamJson } from "../delivery/stream.ts";
+import { describe } from "../docs/describe.ts";
+import { runOf, runStub } from "../runs.ts";
+import { validate } from "../wire/json-body.ts";
+import { answers, batchQuery, group } from "../wire/messages.ts";
+
+/** How trainers get their batches. */
+export const batchRoutes = new Hono<AppEnv>({ strict: false });
+
+batchRoutes.get(
+  "/batch",
+  describe({
+    summary: "Take a batch",
+    description:
+      "`batch` is null while none can be formed. The headers `Lachesis-Batch` and `Lachesis-Step` name it: a batch whose last byte did not leave is served again under the same id.",
+    tag: "trainer",
+    action: "train",
+    query: batchQuery,
+    answer: answers.batch,
+  }),
+  access("train"),
+  async (c) => {
+    const { wait } = validate(c.req.query(), batchQuery, "query");
+    const taken = await runStub(c).takeBatch((wait ?? 0) * 1000);
+    switch (taken.status) {
+      case "unregistered":
+        // A status of 200 and a list: the stock server's words, which clients look for.
+        return c.json({ status: "error", message: "Trainer not registered. Call /register first.", batch: [] });
+      case "none":
+        return c.json({ batch: null });
+      case "batch":
+        return deliver(c, taken);
+    }
+  },
+);
+
+batchRoutes.get(
+  "/latest_example",
+  describe({
+    summary: "The group queued last",
+    description: "Lists are empty while there is none.",
+    tag: "run",
+    action: "read",
+    answer: group.partial(),
+  }),
+  access("read"),
+  async (c) => {
+    const latest = await runStub(c).latest();
+    if (latest === null) return c.json(NO_EXAMPLE);
+    const { response, sent } = await streamJson(c.req.raw, {
+      head: "",
+      tail: "",
+      pieces: payloadText(c.env, runOf(c), [latest]),
+      length: latest.bytes,
+      headers: {},
+    });
+    c.executionCtx.waitUntil(sent.catch(() => undefined));
+    return response;
+  },
+);
+
+/** What the stock server answers before it has seen a group. */
+const NO_EXAMPLE = {
+  tokens: [],
+  masks: [],
+  scores: [],
+  advantages: [],
+  ref_logprobs: [],
+  generation_params: [],
+  inference_logprobs: [],
+  messages: [],
+  images: [],
+};
+
+type Taken = Extract<Awaited<ReturnType<ReturnType<typeof runStub>["takeBatch"]>>, { status: "batch" }>;
+
+/** Streams a batch, and reports it delivered when the last byte has left. Until then the Run may serve it again. */
+async function deliver(c: Context<AppEnv>, { batch, delivery }: Taken): Promise<Response> {
+  const run = runOf(c);
+  try {
+    const { response, sent } = await streamJson(c.req.raw, {
+      head: '{"batch":[',
+      tail: "]}",
+      pieces: payloadText(c.env, run, batch.groups),
+      length: textLength(batch.groups),
+      headers: { "lachesis-batch": `${batch.id}`, "lachesis-step": `${batch.step}` },
+    });
+    const settled = sent
+      .then(() => retry(() => c.env.RUN.getByName(run).delivered(batch.id)))
+      .catch((error: unknown) =>
+        console.warn({ message: "batch not delivered", run, batch: batch.id, error: String(error) }),
+      )
+      .finally(() => delivery[Symbol.dispose]());
+    c.executionCtx.waitUntil(settled);
+    return response;
+  } catch (error) {
+    delivery[Symbol.dispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+import { type Context, Hono } from "hono";
+import { shardName } from "../../durable-objects/names.ts";
+import type { Verdict } from "../../durable-objects/payloads.ts";
+import type { AppEnv } from "../app-env.ts";
+import { access } from "../auth/access.ts";
+import { describe } from "../docs/describe.ts";
+import { shardsOfRun } from "../ingest/run-shards.ts";
+import { chooseShard } from "../ingest/shard-choice.ts";
+import { submitBody } from "../ingest/submission.ts";
+import { runOf } from "../runs.ts";
+import { settingsOf } from "../settings.ts";
+import { unprocessable } from "../wire/api-error.ts";
+import { answers, scoredData } from "../wire/messages.ts";
+
+/** How environments hand in their groups. */
+export const scoredDataRoutes = new Hono<AppEnv>({ strict: false });
+
+scoredDataRoutes.post(
+  "/scored_data",
+  describe({
+    summary: "Hand in a group",
+    description:
+      "Answers once the group is durable. A group smaller than its environment's group size is buffered until such groups add up to it.",
+    tag: "environment",
+    action: "submit",
+    body: scoredData,
+    answer: answers.scoredData,
+  }),
+  access("submit"),
+  async (c) => {
+    const [verdict] = await submit(c, "group");
+    if (verdict?.status === "buffered") return c.json({ status: "buffered", buffer_size: verdict.bufferedSequences });
+    return c.json({ status: "received" });
+  },
+);
+
+scoredDataRoutes.post(
+  "/scored_data_list",
+  describe({
+    summary: "Hand in several groups",
+    description: "All of them are queued, or none.",
+    tag: "environment",
+    action: "submit",
+    body: scoredData.array(),
+    answer: answers.scoredDataList,
+  }),
+  access("submit"),
+  async (c) => {
+    const verdicts = await submit(c, "list");
+    const buffered = verdicts.filter((verdict) => verdict.status === "buffered");
+    const last = buffered.at(-1);
+    return c.json({
+      status: "received",
+      groups_processed: verdicts.length,
+      ...(last === undefined ? {} : { buffered: buffered.length, last_buffer_size: last.bufferedSequences }),
+    });
+  },
+);
+
+async function submit(c: Context<AppEnv>, mode: "group" | "list"): Promise<readonly Verdict[]> {
+  const run = runOf(c);
+  const shard = chooseShard(shardsOfRun(c, run), Date.now());
+  const stub = c.env.PAYLOAD_SHARD.getByName(shardName(run, shard));
+  const verdicts = await submitBody(c.req.raw, mode, settingsOf(c.env).bodyLimit, stub);
+  refuseOversized(verdicts, mode);
+  return verdicts;
+}
+
+/** @throws ApiError 422 that names each group which no batch can ever hold. */
+function refuseOversized(verdicts: readonly Verdict[], mode: "group" | "list"): void {
+  const errors = verdicts.flatMap((verdict, index) => {
+    if (verdict.status !== "larger_than_batch") return [];
+    const { sequences, batchSize } = verdict;
+    const msg = `Value error, a group of ${sequences} sequences can never fit a batch of ${batchSize}: make smaller groups, or register the trainer with a larger batch_size`;
+    const loc = mode === "list" ? ["body", index, "tokens"] : ["body", "tokens"];
+    return [{ type: "value_error", loc, msg, ctx: { sequences, batch_size: batchSize } }];
+  });
+  if (errors.length > 0) throw unprocessable(errors);
+}

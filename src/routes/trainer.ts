@@ -1,0 +1,81 @@
+import { Hono } from "hono";
+import type { AppEnv } from "../app-env.ts";
+import { access } from "../auth/access.ts";
+import { describe } from "../docs/describe.ts";
+import { runStub } from "../runs.ts";
+import { settingsOf } from "../settings.ts";
+import { jsonBody } from "../wire/json-body.ts";
+import { answers, registerBody } from "../wire/messages.ts";
+
+/** What a trainer calls before and beside its batches. */
+export const trainerRoutes = new Hono<AppEnv>({ strict: false });
+
+trainerRoutes.post(
+  "/register",
+  describe({
+    summary: "Register a trainer",
+    description:
+      "The first trainer settles the run's settings. One that comes later joins it; what it asks for differently is ignored and named in the `Lachesis-Notice` header.",
+    tag: "trainer",
+    action: "train",
+    body: registerBody,
+    answer: answers.register,
+  }),
+  access("train"),
+  async (c) => {
+    const { payload_shards, ...body } = await jsonBody(c.req.raw, registerBody);
+    const registration = { ...body, payload_shards: payload_shards ?? settingsOf(c.env).payloadShards };
+    const { ignored } = await runStub(c).register(registration);
+    if (ignored.length > 0) {
+      // A header is ASCII; settings may be anything.
+      const notice = `this run is registered already: ${ignored.join("; ")}`.replaceAll(/[^\x20-\x7e]/g, "?");
+      c.header("Lachesis-Notice", notice.slice(0, 1024));
+    }
+    // 128 bits: more than a JavaScript number holds, so the digits are written out.
+    const uuid = BigInt(`0x${crypto.randomUUID().replaceAll("-", "")}`);
+    return c.body(`{"uuid":${uuid}}`, 200, { "content-type": "application/json" });
+  },
+);
+
+trainerRoutes.get(
+  "/info",
+  describe({
+    summary: "Batch size and longest sequence",
+    description: "-1 before a trainer registers.",
+    tag: "run",
+    action: "read",
+    answer: answers.info,
+  }),
+  access("read"),
+  async (c) => {
+    const registration = await runStub(c).registration();
+    return c.json({ batch_size: registration?.batch_size ?? -1, max_token_len: registration?.max_token_len ?? -1 });
+  },
+);
+
+trainerRoutes.get(
+  "/wandb_info",
+  describe({ summary: "Weights & Biases group and project", tag: "run", action: "read", answer: answers.wandbInfo }),
+  access("read"),
+  async (c) => {
+    const registration = await runStub(c).registration();
+    return c.json({ group: registration?.wandb_group ?? null, project: registration?.wandb_project ?? null });
+  },
+);
+
+trainerRoutes.get(
+  "/reset_data",
+  describe({
+    summary: "Forget the run",
+    description:
+      "Trainer, environments, queue and batches are gone, as on a fresh server. A GET, because Atropos made it one.",
+    tag: "trainer",
+    action: "train",
+    answer: "text",
+  }),
+  access("train"),
+  async (c) => {
+    await runStub(c).reset();
+    return c.text("Reset successful");
+  },
+);

@@ -1,0 +1,72 @@
+import { ApiError } from "./api-error.ts";
+
+const MIB = 1024 * 1024;
+
+/** A body that isn't gzip though it says so is answered with this text, as the stock server does. */
+export const INVALID_GZIP = "Invalid gzip payload";
+
+/** Bodies this small are read in one piece: a stream costs more than it saves. */
+const ONE_PIECE_BYTES = MIB;
+
+/**
+ * The decoded body, chunk by chunk, never more than `limit` bytes of it.
+ * @throws ApiError 413 past the limit, 400 for broken gzip, 415 for another encoding.
+ */
+export async function* bodyChunks(request: Request, limit: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
+  if (encoding !== "identity" && encoding !== "gzip" && encoding !== "x-gzip") {
+    throw new ApiError(415, `content-encoding ${encoding.slice(0, 32)} is not understood: send gzip or none`);
+  }
+  const { body } = request;
+  if (body === null) return;
+  const isGzip = encoding !== "identity";
+  const announced = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (!isGzip && announced > limit) throw tooLarge(limit);
+  if (!isGzip && announced <= ONE_PIECE_BYTES) {
+    yield new Uint8Array(await request.arrayBuffer());
+    return;
+  }
+  const stream = isGzip ? body.pipeThrough(new DecompressionStream("gzip")) : body;
+  const reader = stream.getReader();
+  let length = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        throw isGzip ? new ApiError(400, INVALID_GZIP) : cause;
+      });
+      if (done) return;
+      length += value.length;
+      if (length > limit) throw tooLarge(limit);
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** The whole decoded body. Errors as in {@link bodyChunks}. */
+export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bodyChunks(request, limit)) chunks.push(chunk);
+  return concatenate(chunks);
+}
+
+export function concatenate(chunks: readonly Uint8Array[]): Uint8Array {
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return only;
+  const joined = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, at);
+    at += chunk.length;
+  }
+  return joined;
+}
+
+function tooLarge(limit: number): ApiError {
+  const size = limit >= MIB ? `${limit / MIB} MiB` : `${limit} bytes`;
+  return new ApiError(
+    413,
+    `the body is larger than ${size} (decoded): send fewer or smaller groups a request, or raise BODY_LIMIT_MIB`,
+  );
+}

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { MAX_BATCH_SIZE } from "../../durable-objects/run/registration.ts";
+import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
+
+/** Bodies, queries and answers of the wire; scored groups alone are read by the scanner. See docs/PROTOCOL.md. */
+
+const NAME_LENGTH = 256;
+const PATH_LENGTH = 4096;
+
+/** Most shards a run spreads its payloads over. */
+const MAX_SHARDS = 64;
+
+/** Longest a request for a batch may wait, in seconds. */
+export const MAX_WAIT_SECONDS = 300;
+
+export const registerBody = z.object({
+  wandb_group: nullableText("Weights & Biases group that environments log to", NAME_LENGTH),
+  wandb_project: nullableText("Weights & Biases project; null when it is off", NAME_LENGTH),
+  batch_size: wholeNumber("sequences of a batch", { min: 1, max: MAX_BATCH_SIZE }),
+  max_token_len: wholeNumber("longest sequence the trainer takes, in tokens"),
+  checkpoint_dir: text("where the trainer keeps its checkpoints", PATH_LENGTH),
+  save_checkpoint_interval: wholeNumber("steps between checkpoints"),
+  starting_step: wholeNumber("the step the run starts at"),
+  num_steps: wholeNumber("the step at which environments stop"),
+  mixing: z
+    .enum(["fifo", "weighted"])
+    .default("fifo")
+    .describe("whose groups come first: the oldest, or those of the environment its weight owes most"),
+  payload_shards: wholeNumber("objects the payloads are spread over", { min: 1, max: MAX_SHARDS }).optional(),
+});
+
+export const registerEnvironmentBody = z.object({
+  max_token_length: wholeNumber("longest sequence the environment makes, in tokens"),
+  desired_name: nullableText("its name; a number is added", NAME_LENGTH),
+  weight: finiteNumber("its weight among the environments of the run"),
+  group_size: wholeNumber("sequences of its groups", { min: 1, max: MAX_BATCH_SIZE }),
+  min_batch_allocation: finiteNumber("its floor: the least share of every batch", { min: 0, max: 1 }).nullish(),
+});
+
+export const environmentId = z.object({ env_id: wholeNumber("the id register-env answered with", { min: 0 }) });
+
+export const batchQuery = z.object({
+  wait: finiteNumber("seconds to wait for a batch", { min: 0, max: MAX_WAIT_SECONDS }).optional(),
+});
+
+export const statusQuery = z.object({
+  explain: z.string().meta({ description: "any value but 0 and false: say why no batch is ready" }).optional(),
+});
+
+const nullable = (schema: z.ZodType) => schema.nullable();
+const list = z.array(z.unknown());
+
+/** A group as a trainer gets it: the 14 keys are always there, null where the environment sent nothing. */
+export const group = z
+  .looseObject({
+    tokens: z.array(z.array(z.int())).meta({ description: "[sequence][position] token ids" }),
+    masks: z.array(z.array(z.int())).meta({ description: "as tokens; -100 where the trainer must not learn" }),
+    scores: z.array(z.number()).meta({ description: "[sequence]" }),
+    advantages: nullable(z.array(z.array(z.number()))),
+    ref_logprobs: nullable(z.array(z.array(z.number()))),
+    messages: nullable(z.array(list)),
+    generation_params: nullable(z.looseObject({})),
+    inference_logprobs: nullable(z.array(z.array(z.number()))),
+    overrides: nullable(z.array(z.looseObject({}))),
+    group_overrides: nullable(z.looseObject({})),
+    images: z.unknown(),
+    env_id: nullable(z.int()),
+    distill_token_ids: nullable(z.array(z.array(z.array(z.int())))),
+    distill_logprobs: nullable(z.array(z.array(z.array(z.number())))),
+  })
+  .meta({ description: "the rollouts of one item, scored together" });
+
+export const scoredData = group.partial().required({ tokens: true, masks: true, scores: true });
+
+export const answers = {
+  root: z.object({ message: z.string() }),
+  health: z.object({ status: z.literal("ok") }),
+  register: z.object({ uuid: z.number().meta({ description: "a 128-bit integer" }) }),
+  info: z.object({ batch_size: z.int(), max_token_len: z.int() }),
+  wandbInfo: z.object({ group: z.string().nullable(), project: z.string().nullable() }),
+  registerEnvironment: z.union([
+    z.object({
+      status: z.literal("success"),
+      env_id: z.int(),
+      wandb_name: z.string(),
+      checkpoint_dir: z.string(),
+      starting_step: z.int(),
+      checkpoint_interval: z.int(),
+      num_steps: z.int(),
+    }),
+    z.object({ status: z.literal("wait for trainer to start") }),
+  ]),
+  disconnect: z.object({ status: z.enum(["success", "failure"]), error: z.string().optional() }),
+  environmentStatus: z.object({
+    current_step: z.int(),
+    queue_size: z.int().meta({ description: "groups waiting, counted in the environment's own group size" }),
+    unallocated_fraction: z.number(),
+    self_queue_size: z.int(),
+    max_group_size: z.int(),
+    env_weight: z.number(),
+  }),
+  status: z.looseObject({
+    current_step: z.int(),
+    queue_size: z.int().meta({ description: "queued groups" }),
+    explain: z.looseObject({ reason: z.string(), message: z.string() }).optional(),
+  }),
+  scoredData: z.union([
+    z.object({ status: z.literal("received") }),
+    z.object({ status: z.literal("buffered"), buffer_size: z.int().meta({ description: "sequences" }) }),
+  ]),
+  scoredDataList: z.object({
+    status: z.literal("received"),
+    groups_processed: z.int(),
+    buffered: z.int().optional(),
+    last_buffer_size: z.int().optional(),
+  }),
+  batch: z
+    .object({ batch: z.array(group).nullable() })
+    .or(z.object({ status: z.literal("error"), message: z.string(), batch: list })),
+  error: z.object({
+    detail: z.union([z.string(), z.array(z.looseObject({ type: z.string(), loc: list, msg: z.string() }))]),
+  }),
+};

@@ -1,0 +1,37 @@
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+/** Tests that need no Workers runtime, or that start one of their own. */
+const NODE = [
+  "cli/**/*.test.ts",
+  "bench/**/*.test.ts",
+  "scripts/**/*.test.ts",
+  "src/wire/scanner/**/*.test.ts",
+  "durable-objects/run/assembler/**/*.test.ts",
+];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "node",
+          include: [...NODE, "test/conformance/**/*.test.ts", "test/*.test.ts"],
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: { bindings: { AUTH_SECRET: "a secret for tests that is long enough" } },
+          }),
+        ],
+        test: {
+          name: "workers",
+          include: ["src/**/*.test.ts", "durable-objects/**/*.test.ts"],
+          exclude: NODE,
+        },
+      },
+    ],
+  },
+});
