@@ -5,7 +5,7 @@ import { z } from "zod";
  */
 
 /**
- * Largest row of payload bytes. Production refuses rows above 2 MB (local workerd does not), and a reader holds a few
+ * Largest row of a payload, and how much text goes into one. Production refuses rows above 2 MB (local workerd does not), and a reader holds a few
  * rows at once.
  */
 export const ROW_BYTES = 1024 * 1024;
@@ -18,7 +18,7 @@ const count = z.int().nonnegative();
 const storedPayload = z.object({
   /** Unique within the shard, never used again. */
   payload: count,
-  /** Number of rows of at most {@link ROW_BYTES} bytes. */
+  /** Number of rows; each but the last holds {@link ROW_BYTES} of text. */
   rows: count,
   /** Length of the text in bytes. */
   bytes: count,
@@ -70,6 +70,11 @@ export interface Commit {
   /** 1, 2, 3, … within the shard, so that the Run can tell a commit that is sent again. */
   readonly sequence: number;
   readonly requests: readonly (readonly CommittedGroup[])[];
+}
+
+/** Whether a row is the first of its payload. */
+export function isFirstRow(id: number): boolean {
+  return id % ROWS_PER_PAYLOAD === 0;
 }
 
 /** The primary key of a payload's row. Rows of one payload are neighbours, in order. */

@@ -4,10 +4,21 @@ import { retry } from "../retry.ts";
 /** Stores a request's payloads and answers with its groups. Runs inside the transaction of a group commit. */
 export type Store = () => readonly CommittedGroup[];
 
+/**
+ * How long a commit waits for others to share its transaction and its call. With 16 clients at 7 KB a group this makes
+ * commits of 2.8 requests into ones of a dozen.
+ */
+const GATHER_MS = 1;
+
 interface PendingRequest {
   readonly store: Store;
   readonly resolve: (verdicts: readonly Verdict[]) => void;
   readonly reject: (error: unknown) => void;
+}
+
+interface StoredCommit {
+  readonly commit: Commit;
+  readonly requests: readonly PendingRequest[];
 }
 
 /**
@@ -20,6 +31,7 @@ export class Commits {
   readonly #nextSequence: () => number;
   readonly #send: (commit: Commit) => Promise<readonly (readonly Verdict[])[]>;
   #waiting: PendingRequest[] = [];
+  #lastCommitted = 0;
   #confirmed = 0;
   #draining: Promise<void> | null = null;
   /** Whether commits of an earlier life, or ones whose call failed, may be stored. */
@@ -65,7 +77,10 @@ export class Commits {
 
   async #drainAll(): Promise<void> {
     while (this.#waiting.length > 0) {
+      // Someone alone isn't kept waiting; where several come at once, more are on their way.
+      if (this.#waiting.length > 1 || this.#lastCommitted > 1) await scheduler.wait(GATHER_MS);
       const requests = this.#waiting;
+      this.#lastCommitted = requests.length;
       this.#waiting = [];
       try {
         await this.#resendUnconfirmed();
@@ -77,7 +92,7 @@ export class Commits {
   }
 
   async #commit(requests: readonly PendingRequest[]): Promise<void> {
-    const stored = this.#storage.transactionSync(() => this.#store(requests));
+    const stored = this.#storeTogether(requests) ?? this.#storeWhatCanBe(requests);
     if (stored === null) return;
     this.#mayHaveUnconfirmed = true;
     const verdicts = await retry(() => this.#send(stored.commit));
@@ -86,25 +101,45 @@ export class Commits {
     for (const [index, request] of stored.requests.entries()) request.resolve(verdicts[index] ?? []);
   }
 
-  /** Stores each request in a savepoint of its own, so that one that fails takes none of its neighbours along. */
-  #store(requests: readonly PendingRequest[]): { commit: Commit; requests: PendingRequest[] } | null {
-    const groups: (readonly CommittedGroup[])[] = [];
-    const kept: PendingRequest[] = [];
-    for (const request of requests) {
-      try {
-        groups.push(this.#storage.transactionSync(request.store));
-        kept.push(request);
-      } catch (error) {
-        request.reject(error);
-      }
+  /** Stores all requests in one transaction; null, with nothing stored, if one of them can't be. */
+  #storeTogether(requests: readonly PendingRequest[]): StoredCommit | null {
+    try {
+      return this.#storage.transactionSync(() =>
+        this.#note(
+          requests,
+          requests.map(({ store }) => store()),
+        ),
+      );
+    } catch {
+      return null;
     }
-    if (kept.length === 0) return null;
+  }
+
+  /** Stores each request in a savepoint of its own, so that one that fails takes none of its neighbours along. */
+  #storeWhatCanBe(requests: readonly PendingRequest[]): StoredCommit | null {
+    return this.#storage.transactionSync(() => {
+      const groups: (readonly CommittedGroup[])[] = [];
+      const kept: PendingRequest[] = [];
+      for (const request of requests) {
+        try {
+          groups.push(this.#storage.transactionSync(request.store));
+          kept.push(request);
+        } catch (error) {
+          request.reject(error);
+        }
+      }
+      return kept.length === 0 ? null : this.#note(kept, groups);
+    });
+  }
+
+  /** Numbers a commit and keeps its envelopes until the Run has confirmed it. */
+  #note(requests: readonly PendingRequest[], groups: readonly (readonly CommittedGroup[])[]): StoredCommit {
     const sequence = this.#nextSequence();
     const { sql } = this.#storage;
     // Confirmed commits are forgotten here, in a transaction that is paid for anyway, rather than one by one.
     sql.exec("DELETE FROM unconfirmed_commit WHERE sequence <= ?", this.#confirmed);
     sql.exec("INSERT INTO unconfirmed_commit (sequence, requests) VALUES (?, ?)", sequence, JSON.stringify(groups));
-    return { commit: { shard: this.#shard, sequence, requests: groups }, requests: kept };
+    return { commit: { shard: this.#shard, sequence, requests: groups }, requests };
   }
 
   async #resendUnconfirmed(): Promise<void> {

@@ -4,7 +4,6 @@ import { shardOf } from "../names.ts";
 import {
   type CommittedGroup,
   type Envelope,
-  ROW_BYTES,
   ROWS_PER_PAYLOAD,
   rowId,
   type StoredPayload,
@@ -15,9 +14,12 @@ import { deletePayloads, readRows, writeRow } from "./rows.ts";
 import { migrations } from "./schema.ts";
 import { Upload } from "./uploads.ts";
 
-/** A group that fits one row, with its text. */
+/** A group that fits one row. */
 export interface SmallGroup extends Envelope {
-  readonly text: Uint8Array;
+  /** As it is stored. */
+  readonly row: Uint8Array;
+  /** Length of its text. */
+  readonly bytes: number;
 }
 
 /** How long a commit may stay unconfirmed before the shard looks after it unasked. */
@@ -54,18 +56,14 @@ export class PayloadShard extends DurableObject<Env> {
 
   /**
    * Stores the groups of one request and queues them, all or none. Returns a verdict a group, when both are durable.
-   * Each group's text is at most {@link ROW_BYTES} long; larger ones come through {@link openUpload}.
+   * A group that doesn't fit one row comes through {@link openUpload}.
    */
   async submit(groups: readonly SmallGroup[]): Promise<readonly Verdict[]> {
-    for (const { text } of groups) {
-      if (text.length > ROW_BYTES)
-        throw new RangeError(`a group of ${text.length} bytes does not fit one row of ${ROW_BYTES}`);
-    }
     return this.#commits.add(() =>
-      groups.map(({ text, ...envelope }) => {
+      groups.map(({ row, ...group }) => {
         const payload = this.#takePayload();
-        writeRow(this.#sql, payload, 0, text);
-        return { ...envelope, payload, rows: 1, bytes: text.length };
+        writeRow(this.#sql, payload, 0, row);
+        return { ...group, payload, rows: 1 };
       }),
     );
   }
@@ -88,8 +86,8 @@ export class PayloadShard extends DurableObject<Env> {
     });
   }
 
-  /** Bytes of the rows with these ids, joined; see {@link readRows}. The caller bounds their number. */
-  read(ids: readonly number[]): Uint8Array {
+  /** The rows with these ids, as they are stored; see {@link readRows}. The caller bounds their sum. */
+  read(ids: readonly number[]): Uint8Array[] {
     return readRows(this.#sql, ids);
   }
 
@@ -107,10 +105,10 @@ export class PayloadShard extends DurableObject<Env> {
         .map((row) => row.payload),
     );
     for (const unconfirmed of this.#commits.unconfirmedPayloads()) underway.add(unconfirmed);
+    // The divisor is part of the query: a bound number would be a float, and the division one of floats.
     const stored = this.#sql
       .exec<{ payload: number }>(
-        "SELECT DISTINCT id / ? AS payload FROM payload_row WHERE id < ?",
-        ROWS_PER_PAYLOAD,
+        `SELECT DISTINCT id / ${ROWS_PER_PAYLOAD} AS payload FROM payload_row WHERE id < ?`,
         rowId(payload + 1, 0),
       )
       .toArray();

@@ -1,9 +1,9 @@
 import { RpcTarget } from "cloudflare:workers";
 import type { CommittedGroup, Envelope, Verdict } from "../payloads.ts";
 
-/** A part of an upload: some bytes of the current group, or its end. */
+/** A part of an upload: a stored row of the current group with the length of its text, or the group's end. */
 export type UploadPiece =
-  | { readonly kind: "row"; readonly bytes: Uint8Array }
+  | { readonly kind: "row"; readonly row: Uint8Array; readonly textLength: number }
   | { readonly kind: "end"; readonly envelope: Envelope };
 
 /** What an upload needs of its shard. */
@@ -32,11 +32,11 @@ export class Upload extends RpcTarget {
     this.#store = store;
   }
 
-  /** The next rows and group ends, in order. Rows are at most ROW_BYTES long; the caller bounds the sum. */
+  /** The next rows and group ends, in order. The caller bounds their sum. */
   append(pieces: readonly UploadPiece[]): void {
     this.#assertOpen();
     for (const piece of pieces) {
-      if (piece.kind === "row") this.#writeRow(piece.bytes);
+      if (piece.kind === "row") this.#writeRow(piece.row, piece.textLength);
       else this.#endGroup(piece.envelope);
     }
   }
@@ -55,15 +55,15 @@ export class Upload extends RpcTarget {
     this.#store.abandon(this.#payloads);
   }
 
-  #writeRow(bytes: Uint8Array): void {
+  #writeRow(row: Uint8Array, textLength: number): void {
     if (this.#current === null) {
       const payload = this.#store.begin();
       this.#payloads.push(payload);
       this.#current = { payload, rows: 0, bytes: 0 };
     }
-    this.#store.writeRow(this.#current.payload, this.#current.rows, bytes);
+    this.#store.writeRow(this.#current.payload, this.#current.rows, row);
     this.#current.rows += 1;
-    this.#current.bytes += bytes.length;
+    this.#current.bytes += textLength;
   }
 
   #endGroup(envelope: Envelope): void {

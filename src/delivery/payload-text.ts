@@ -1,7 +1,11 @@
 import { shardName } from "../../durable-objects/names.ts";
-import type { PayloadAddress } from "../../durable-objects/payloads.ts";
+import { isFirstRow, type PayloadAddress } from "../../durable-objects/payloads.ts";
 import { retry } from "../../durable-objects/retry.ts";
+import { concatenate } from "../wire/body.ts";
+import { decodeRow } from "../wire/row-codec.ts";
 import { windowsOf } from "./windows.ts";
+
+const COMMA = new TextEncoder().encode(",");
 
 /**
  * The text of payloads, joined with commas, piece by piece. While one piece is being sent the next is read, so about two
@@ -13,21 +17,25 @@ export async function* payloadText(
   payloads: readonly PayloadAddress[],
 ): AsyncGenerator<Uint8Array> {
   const windows = windowsOf(payloads);
-  const read = (): Promise<Uint8Array> | null => {
+  const read = () => {
     const { value: window } = windows.next();
     if (!window) return null;
-    const text = retry(() => env.PAYLOAD_SHARD.getByName(shardName(run, window.shard)).read(window.rows));
+    const stored = retry(() => env.PAYLOAD_SHARD.getByName(shardName(run, window.shard)).read(window.rows));
     // It is awaited in the next round: a failure until then must not count as unhandled.
-    text.catch(() => undefined);
-    return text;
+    stored.catch(() => undefined);
+    return { window, stored };
   };
   let isFirst = true;
   for (let next = read(); next !== null; ) {
-    const text = await next;
+    const { window, stored } = next;
+    const rows = await stored;
     next = read();
-    // Every payload comes with a comma before it.
-    yield isFirst ? text.subarray(1) : text;
+    const parts = rows.flatMap((row, index) => {
+      const startsPayload = isFirstRow(window.rows[index] ?? 0) && !(isFirst && index === 0);
+      return startsPayload ? [COMMA, decodeRow(row)] : [decodeRow(row)];
+    });
     isFirst = false;
+    yield concatenate(parts);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { UploadPiece } from "../../durable-objects/payload-shard/uploads.ts";
 import { type Envelope, ROW_BYTES } from "../../durable-objects/payloads.ts";
+import { encodeRow } from "../wire/row-codec.ts";
 import type { GroupSink, ScannedGroup } from "../wire/scanner/index.ts";
 
 /** The first row of a body of unknown length; doubled as needed. */
@@ -20,7 +21,7 @@ export class Spool implements GroupSink {
     this.#row = new Uint8Array(Math.min(ROW_BYTES, Math.max(FIRST_CAPACITY, sizeHint)));
   }
 
-  /** Bytes held. */
+  /** Bytes of text held. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -57,9 +58,9 @@ export class Spool implements GroupSink {
     return pieces;
   }
 
-  /** A copy, because a view would drag its whole buffer along when it is sent. */
   #endRow(): void {
-    this.#pieces.push({ kind: "row", bytes: this.#row.slice(0, this.#length) });
+    const row = encodeRow(this.#row.subarray(0, this.#length));
+    this.#pieces.push({ kind: "row", row, textLength: this.#length });
     this.#length = 0;
   }
 

@@ -79,14 +79,14 @@ class Destination {
 /** The groups of these pieces, or null if one has more than one row. */
 function smallGroups(pieces: readonly UploadPiece[]): SmallGroup[] | null {
   const groups: SmallGroup[] = [];
-  let text: Uint8Array | null = null;
+  let last: Extract<UploadPiece, { kind: "row" }> | null = null;
   for (const piece of pieces) {
     if (piece.kind === "row") {
-      if (text !== null) return null;
-      text = piece.bytes;
-    } else if (text !== null) {
-      groups.push({ ...piece.envelope, text });
-      text = null;
+      if (last !== null) return null;
+      last = piece;
+    } else if (last !== null) {
+      groups.push({ ...piece.envelope, row: last.row, bytes: last.textLength });
+      last = null;
     }
   }
   return groups;

@@ -9,7 +9,12 @@ export const INVALID_GZIP = "Invalid gzip payload";
 const ONE_PIECE_BYTES = MIB;
 
 /**
- * The decoded body, chunk by chunk, never more than `limit` bytes of it.
+ * What one read asks for. Left to itself the runtime hands over 4 KB at a time, and reading 3.6 MB took 57 ms instead of 10.
+ */
+const READ_BYTES = 256 * 1024;
+
+/**
+ * The decoded body, chunk by chunk, never more than `limit` bytes of it. A chunk is only valid until the next is asked for.
  * @throws ApiError 413 past the limit, 400 for broken gzip, 415 for another encoding.
  */
 export async function* bodyChunks(request: Request, limit: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -17,8 +22,6 @@ export async function* bodyChunks(request: Request, limit: number): AsyncGenerat
   if (encoding !== "identity" && encoding !== "gzip" && encoding !== "x-gzip") {
     throw new ApiError(415, `content-encoding ${encoding.slice(0, 32)} is not understood: send gzip or none`);
   }
-  const { body } = request;
-  if (body === null) return;
   const isGzip = encoding !== "identity";
   const announced = Number(request.headers.get("content-length") ?? Number.NaN);
   if (!isGzip && announced > limit) throw tooLarge(limit);
@@ -26,18 +29,24 @@ export async function* bodyChunks(request: Request, limit: number): AsyncGenerat
     yield new Uint8Array(await request.arrayBuffer());
     return;
   }
+  const { body } = request;
+  if (body === null) return;
   const stream = isGzip ? body.pipeThrough(new DecompressionStream("gzip")) : body;
-  const reader = stream.getReader();
+  const reader = stream.getReader({ mode: "byob" });
+  let buffer = new Uint8Array(READ_BYTES);
   let length = 0;
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((cause: unknown) => {
+      const { done, value } = await reader.readAtLeast(READ_BYTES, buffer).catch((cause: unknown) => {
         throw isGzip ? new ApiError(400, INVALID_GZIP) : cause;
       });
+      if (value !== undefined && value.length > 0) {
+        length += value.length;
+        if (length > limit) throw tooLarge(limit);
+        yield value;
+        buffer = new Uint8Array(value.buffer);
+      }
       if (done) return;
-      length += value.length;
-      if (length > limit) throw tooLarge(limit);
-      yield value;
     }
   } finally {
     reader.cancel().catch(() => undefined);
@@ -47,7 +56,7 @@ export async function* bodyChunks(request: Request, limit: number): AsyncGenerat
 /** The whole decoded body. Errors as in {@link bodyChunks}. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of bodyChunks(request, limit)) chunks.push(chunk);
+  for await (const chunk of bodyChunks(request, limit)) chunks.push(chunk.slice());
   return concatenate(chunks);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,7 +47,8 @@ def test_nothing_is_lost_or_repeated(
     loop.resume()
     loop.wait_for_batches(4)
 
-    # First while everything is in motion.
+    # First while everything is in motion, with a post that may or may not have got through.
+    wait_until(lambda: tap.posts_under_way, "a post to be under way", interval=0.001)
     own_lachesis.kill()
     own_lachesis.start()
     loop.wait_for_batches(len(trainer.batches) + 4)
@@ -66,12 +68,43 @@ def test_nothing_is_lost_or_repeated(
         environment.process.stop()
     loop.pause()
 
+    # The tap sees a post through even when its sender has gone.
+    wait_until(lambda: tap.posts_under_way == 0, "the last posts to be answered")
     received = [group for post in tap.posts() if post.status == 200 for group in post.groups]
     unanswered = [group for post in tap.posts() if post.status is None for group in post.groups]
     fillers = drain(run, trainer, received)
     check_deliveries(identities(trainer.groups), received, unanswered, fillers)
     assert {post.status for post in tap.posts()} <= {200, None}
     assert {poll.status for poll in tap.exchanges("/status-env")} == {200}
+
+
+def test_a_batch_that_broke_off_is_served_again(own_lachesis: Lachesis) -> None:
+    """Under the same id, so that a trainer can tell; the batch is larger than what sockets hold on to by themselves."""
+    run = Run(own_lachesis, "broke-off")
+    trainer = Trainer(run.url("trainer"), BATCH_SIZE)
+    trainer.register()
+    sent = [large_group() for _ in range(BATCH_SIZE // 2)]
+    for group in sent:
+        answer = requests.post(run.url("environment") + "/scored_data", json=group, timeout=30)
+        assert answer.json() == {"status": "received"}, answer.text
+
+    uncompressed = {"Accept-Encoding": "identity"}
+    with requests.get(run.url("trainer") + "/batch", headers=uncompressed, stream=True, timeout=30) as response:
+        assert response.raw.read(1000).startswith(b'{"batch":')
+        own_lachesis.kill()
+    own_lachesis.start()
+    trainer.read(1)
+
+    [batch] = trainer.batches
+    assert batch.id == response.headers["Lachesis-Batch"]
+    assert identities(batch.items) == identities(sent)
+    assert not trainer.poll()
+
+
+def large_group() -> Group:
+    """Two sequences of 200,000 tokens, about 5 MB of JSON."""
+    tokens = [[random.randrange(10_000, 99_999) for _ in range(200_000)] for _ in range(2)]
+    return {"tokens": tokens, "masks": tokens, "scores": [1.0, 0.0]}
 
 
 def own_queues(tap: Tap) -> dict[str, int]:

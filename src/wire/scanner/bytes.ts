@@ -36,7 +36,7 @@ export function isHexDigit(byte: number): boolean {
 export const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true, fatal: false });
 
 export function encode(text: string): Uint8Array {
   return encoder.encode(text);

@@ -62,6 +62,7 @@ class Tap(BackgroundServer):
         self._session: aiohttp.ClientSession | None = None
         self._exchanges: list[Exchange] = []
         self._lock = threading.Lock()
+        self.posts_under_way = 0
 
     def exchanges(self, path_end: str, label: str | None = None) -> list[Exchange]:
         """What passed so far, by the end of its path and, if given, the label in its path."""
@@ -84,6 +85,14 @@ class Tap(BackgroundServer):
             await self._session.close()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
+        is_post = request.method == "POST"
+        self.posts_under_way += is_post
+        try:
+            return await self._pass_on(request)
+        finally:
+            self.posts_under_way -= is_post
+
+    async def _pass_on(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         headers = {k: v for k, v in request.headers.items() if k.lower() not in HOP_BY_HOP}
         sent_body = None if request.method == "GET" and self._strip_get_bodies else body
