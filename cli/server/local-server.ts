@@ -32,6 +32,7 @@ export async function startServer({ host, port, state, variables, onLog }: Serve
   const { workerOptions, main } = unstable_getMiniflareWorkerOptions(`${ROOT}/wrangler.toml`);
   if (main === undefined) throw new Error("wrangler.toml names no main");
   const script = await bundle(main);
+  const listenersBefore = signalListeners();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       workers: [
@@ -52,8 +53,19 @@ export async function startServer({ host, port, state, variables, onLog }: Serve
     }),
   );
   await miniflare.ready;
+  // Miniflare ends the process at a signal, in the middle of whatever else is done about it. Who started it decides here.
+  for (const [signal, listener] of signalListeners()) {
+    if (!listenersBefore.some(([, known]) => known === listener)) process.removeListener(signal, listener);
+  }
   const url = await miniflare.unsafeGetDirectURL(API);
   return { url, stop: () => miniflare.dispose() };
+}
+
+function signalListeners(): [NodeJS.Signals, NodeJS.SignalsListener][] {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  return signals.flatMap((signal) =>
+    process.listeners(signal).map((listener): [NodeJS.Signals, NodeJS.SignalsListener] => [signal, listener]),
+  );
 }
 
 async function bundle(main: string): Promise<string> {
