@@ -15,6 +15,10 @@ import { answers, scoredData } from "../wire/messages.ts";
 /** How environments hand in their groups. */
 export const scoredDataRoutes = new Hono<AppEnv>({ strict: false });
 
+/** The answer to nearly every request there is. */
+const RECEIVED = '{"status":"received"}';
+const JSON_ANSWER = { headers: { "content-type": "application/json" } };
+
 scoredDataRoutes.post(
   "/scored_data",
   describe({
@@ -30,7 +34,7 @@ scoredDataRoutes.post(
   async (c) => {
     const [verdict] = await submit(c, "group");
     if (verdict?.status === "buffered") return c.json({ status: "buffered", buffer_size: verdict.bufferedSequences });
-    return c.json({ status: "received" });
+    return new Response(RECEIVED, JSON_ANSWER);
   },
 );
 

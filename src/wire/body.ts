@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import { ApiError } from "./api-error.ts";
 
 const MIB = 1024 * 1024;
@@ -7,6 +8,9 @@ export const INVALID_GZIP = "Invalid gzip payload";
 
 /** Bodies this small are read in one piece: a stream costs more than it saves. */
 const ONE_PIECE_BYTES = MIB;
+
+/** Gzipped bodies this small are decoded in one go, up to {@link ONE_PIECE_BYTES}; those that grow larger as a stream. */
+const SMALL_GZIP_BYTES = 128 * 1024;
 
 /**
  * What one read asks for. Left to itself the runtime hands over 4 KB at a time, and reading 3.6 MB took 57 ms instead of 10.
@@ -29,7 +33,31 @@ export async function* bodyChunks(request: Request, limit: number): AsyncGenerat
     yield new Uint8Array(await request.arrayBuffer());
     return;
   }
-  const { body } = request;
+  if (isGzip && announced <= SMALL_GZIP_BYTES) {
+    const compressed = new Uint8Array(await request.arrayBuffer());
+    const text = gunzipSmall(compressed, Math.min(limit, ONE_PIECE_BYTES));
+    if (text !== null) yield text;
+    else yield* streamed(new Response(compressed).body, isGzip, limit);
+    return;
+  }
+  yield* streamed(request.body, isGzip, limit);
+}
+
+/** The text of a gzip member, or null if it is longer than `limit`. */
+function gunzipSmall(compressed: Uint8Array, limit: number): Uint8Array<ArrayBuffer> | null {
+  try {
+    return new Uint8Array(gunzipSync(compressed, { maxOutputLength: limit }));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw new ApiError(400, INVALID_GZIP);
+  }
+}
+
+async function* streamed(
+  body: ReadableStream | null,
+  isGzip: boolean,
+  limit: number,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   if (body === null) return;
   const stream = isGzip ? body.pipeThrough(new DecompressionStream("gzip")) : body;
   const reader = stream.getReader({ mode: "byob" });
