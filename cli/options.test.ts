@@ -19,5 +19,5 @@ test.each(["-1", "65536", "8e3", "80.5", "", "http"])(
 );
 
 test("an option that doesn't exist is named, and the help follows", () => {
-  expect(() => readOptions(["--prot", "1"], { port: { type: "string" } }, "the help")).toThrow(/--prot[^]*the help/);
+  expect(() => readOptions(["--prot", "1"], { port: { type: "string" } }, "the help")).toThrow(/--prot[\s\S]*the help/);
 });
