@@ -1,0 +1,100 @@
+import { createExecutionContext, env } from "cloudflare:test";
+import { describe, expect, test } from "vitest";
+import { app } from "../app.ts";
+import type { Role } from "./roles.ts";
+import { signToken } from "./token.ts";
+
+const SECRET = "the secret that these tests sign with";
+const OTHER = "another secret, which was there before";
+const IN_AN_HOUR = Math.floor(Date.now() / 1000) + 3_600;
+const AN_HOUR_AGO = IN_AN_HOUR - 7_200;
+
+const ROUTES: readonly (readonly [method: string, path: string, roles: readonly Role[]])[] = [
+  ["GET", "/", ["environment", "trainer", "viewer", "admin"]],
+  ["GET", "/status", ["environment", "trainer", "viewer", "admin"]],
+  ["GET", "/info", ["environment", "trainer", "viewer", "admin"]],
+  ["GET", "/wandb_info", ["environment", "trainer", "viewer", "admin"]],
+  ["GET", "/latest_example", ["environment", "trainer", "viewer", "admin"]],
+  ["POST", "/register", ["trainer", "admin"]],
+  ["GET", "/batch", ["trainer", "admin"]],
+  ["GET", "/reset_data", ["trainer", "admin"]],
+  ["POST", "/register-env", ["environment", "admin"]],
+  ["POST", "/disconnect-env", ["environment", "admin"]],
+  ["GET", "/status-env", ["environment", "admin"]],
+  ["POST", "/scored_data", ["environment", "admin"]],
+  ["POST", "/scored_data_list", ["environment", "admin"]],
+];
+const ROLES: readonly Role[] = ["environment", "trainer", "viewer", "admin"];
+
+async function status(
+  method: string,
+  path: string,
+  authorization: string | null,
+  settings: object = { AUTH_SECRET: SECRET },
+) {
+  const headers = authorization === null ? {} : { authorization };
+  const request = new Request(`http://lachesis${path}`, { method, headers });
+  return (await app.fetch(request, { ...env, ...settings }, createExecutionContext())).status;
+}
+
+async function bearer(role: Role, run: string, exp = IN_AN_HOUR, secret = SECRET): Promise<string> {
+  return `Bearer ${await signToken({ run, role, exp }, secret)}`;
+}
+
+describe.each(ROUTES)("%s %s", (method, path, allowed) => {
+  const below = `/runs/math${path}`;
+
+  test.each(ROLES)("the role %s, in its run, in every run and in another", async (role) => {
+    for (const run of ["math", "*"]) {
+      const answered = await status(method, below, await bearer(role, run));
+      if (allowed.includes(role)) expect([401, 403]).not.toContain(answered);
+      else expect(answered).toBe(403);
+    }
+    expect(await status(method, below, await bearer(role, "code"))).toBe(403);
+  });
+
+  test("nobody without a token that is valid now", async () => {
+    const good = await bearer("admin", "math");
+    const refused: Record<string, string | null> = {
+      none: null,
+      expired: await bearer("admin", "math", AN_HOUR_AGO),
+      "signed with another secret": await bearer("admin", "math", IN_AN_HOUR, OTHER),
+      tampered: `${good.slice(0, -2)}${good.endsWith("A") ? "B" : "A"}x`,
+      "not a token": "Bearer hello",
+      "another scheme": good.replace("Bearer", "Token"),
+      "Basic without a password": `Basic ${btoa("x:")}`,
+      "Basic that is not base64": "Basic ***",
+    };
+    for (const [what, authorization] of Object.entries(refused)) {
+      expect(await status(method, below, authorization), what).toBe(401);
+    }
+  });
+});
+
+test("a token goes as the password of Basic too", async () => {
+  const token = (await bearer("viewer", "math")).slice("Bearer ".length);
+  expect(await status("GET", "/runs/math/status", `Basic ${btoa(`x:${token}`)}`)).toBe(200);
+});
+
+test.each(["/health", "/openapi.json", "/docs"])("%s is open to everyone", async (path) => {
+  expect(await status("GET", path, null)).toBe(200);
+});
+
+test("the previous secret still counts while it is set", async () => {
+  const old = await bearer("viewer", "math", IN_AN_HOUR, OTHER);
+  expect(await status("GET", "/runs/math/status", old, { AUTH_SECRET: SECRET, AUTH_SECRET_PREVIOUS: OTHER })).toBe(200);
+  expect(await status("GET", "/runs/math/status", old, { AUTH_SECRET: SECRET })).toBe(401);
+});
+
+test.each([
+  ["no secret", { AUTH_SECRET: undefined }, 503],
+  ["a short secret", { AUTH_SECRET: "short" }, 503],
+  ["a secret beside ALLOW_ANONYMOUS", { AUTH_SECRET: SECRET, ALLOW_ANONYMOUS: "true" }, 401],
+  ["ALLOW_ANONYMOUS alone", { AUTH_SECRET: undefined, ALLOW_ANONYMOUS: "true" }, 200],
+])("with %s a request without a token gets %j: %d", async (_what, settings, expected) => {
+  expect(await status("GET", "/status", null, settings)).toBe(expected);
+});
+
+test("HEAD never reaches a handler, which might hand out a batch", async () => {
+  expect(await status("HEAD", "/runs/math/batch", await bearer("trainer", "math"))).toBe(405);
+});
