@@ -41,7 +41,11 @@ export async function largeFlows(): Promise<void> {
     );
     const batch = await download(`${server.url}/runs/one/batch`, gzip);
     const known = text.slice(0, -1);
-    check("and comes out as it went in", batch.hash(HEAD, HEAD + known.length) === hashOf(known), `${batch.length} bytes`);
+    check(
+      "and comes out as it went in",
+      batch.hash(HEAD, HEAD + known.length) === hashOf(known),
+      `${batch.length} bytes`,
+    );
   }
   const peak = memory.stop() - idle;
   check(
