@@ -59,7 +59,8 @@ describe.each(ROUTES)("%s %s", (method, path, allowed) => {
       none: null,
       expired: await bearer("admin", "math", AN_HOUR_AGO),
       "signed with another secret": await bearer("admin", "math", IN_AN_HOUR, OTHER),
-      tampered: `${good.slice(0, -2)}${good.endsWith("A") ? "B" : "A"}x`,
+      // Not in the last character: some of its bits are padding and count for nothing.
+      tampered: `${good.slice(0, -9)}${good.at(-9) === "A" ? "B" : "A"}${good.slice(-8)}`,
       "not a token": "Bearer hello",
       "another scheme": good.replace("Bearer", "Token"),
       "Basic without a password": `Basic ${btoa("x:")}`,
