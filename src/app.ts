@@ -18,18 +18,23 @@ for (const routes of [statusRoutes, trainerRoutes, environmentRoutes, scoredData
 /** Where a run's API is found: below its name, there also below an environment's label, and for the run "default" at the root. */
 const PREFIXES = ["/runs/:run/as/:label", "/runs/:run", "/"];
 
+const OPEN_PATHS = new Set(["/health", "/docs", "/openapi.json"]);
+
 export const app = new Hono<AppEnv>({ strict: false });
 
-// Hono answers HEAD with the GET handler, and some of ours hand out what they answer.
+// Hono answers HEAD with the GET handler, and those of a run hand out what they answer. What is open to all does not.
 app.use(async (c, next) => {
-  if (c.req.raw.method === "HEAD") throw new ApiError(405, "Method Not Allowed", { allow: "GET, POST" });
+  if (c.req.raw.method === "HEAD" && !OPEN_PATHS.has(c.req.path))
+    throw new ApiError(405, "Method Not Allowed", { allow: "GET, POST" });
   await next();
 });
 app.route("/", docsRoutes(runRoutes));
 for (const prefix of PREFIXES) app.route(prefix, runRoutes);
-for (const path of new Set(app.routes.filter(({ method }) => method !== "ALL").map(({ path }) => path))) {
+const routes = app.routes.filter(({ method }) => method !== "ALL");
+for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) {
+  const allow = [...new Set(methods.map(({ method }) => method))].join(", ");
   app.all(path, () => {
-    throw new ApiError(405, "Method Not Allowed");
+    throw new ApiError(405, "Method Not Allowed", { allow });
   });
 }
 

@@ -1,8 +1,16 @@
 import { type Commit, type CommittedGroup, committedRequests, type Verdict } from "../payloads.ts";
 import { retry } from "../retry.ts";
 
-/** Stores a request's payloads and answers with its groups. Runs inside the transaction of a group commit. */
-export type Store = () => readonly CommittedGroup[];
+/** Stores a request's payloads and answers with its groups. Runs inside the transaction of the group commit of that number. */
+export type Store = (commit: number) => readonly CommittedGroup[];
+
+/** The shard's counters. */
+export interface Counters {
+  /** The number of the next commit. A number that is taken and not used is never used. */
+  takeCommit(): number;
+  /** Keeps the counters, in the transaction that used them. */
+  save(): void;
+}
 
 /**
  * How long a commit waits for others to share its transaction and its call. With 16 clients at 7 KB a group this makes
@@ -28,7 +36,7 @@ interface StoredCommit {
 export class Commits {
   readonly #storage: DurableObjectStorage;
   readonly #shard: number;
-  readonly #nextSequence: () => number;
+  readonly #counters: Counters;
   readonly #send: (commit: Commit) => Promise<readonly (readonly Verdict[])[]>;
   #waiting: PendingRequest[] = [];
   #lastCommitted = 0;
@@ -40,12 +48,12 @@ export class Commits {
   constructor(
     storage: DurableObjectStorage,
     shard: number,
-    nextSequence: () => number,
+    counters: Counters,
     send: (commit: Commit) => Promise<readonly (readonly Verdict[])[]>,
   ) {
     this.#storage = storage;
     this.#shard = shard;
-    this.#nextSequence = nextSequence;
+    this.#counters = counters;
     this.#send = send;
   }
 
@@ -57,15 +65,11 @@ export class Commits {
     return promise;
   }
 
-  /** Numbers of payloads that are stored here but may not have reached the Run. */
-  unconfirmedPayloads(): number[] {
-    return this.#unconfirmed().flatMap(({ requests }) => requests.flat().map((group) => group.payload));
-  }
-
   /** Sends again what the Run never confirmed. */
   async resend(): Promise<void> {
-    await this.#draining;
-    await this.#resendUnconfirmed();
+    await this.#drain();
+    // What a failed call of that drain left behind.
+    await this.#drain();
   }
 
   #drain(): Promise<void> {
@@ -76,6 +80,7 @@ export class Commits {
   }
 
   async #drainAll(): Promise<void> {
+    if (this.#waiting.length === 0) await this.#resendUnconfirmed();
     while (this.#waiting.length > 0) {
       // Someone alone isn't kept waiting; where several come at once, more are on their way.
       if (this.#waiting.length > 1 || this.#lastCommitted > 1) await scheduler.wait(GATHER_MS);
@@ -103,13 +108,12 @@ export class Commits {
 
   /** Stores all requests in one transaction; null, with nothing stored, if one of them can't be. */
   #storeTogether(requests: readonly PendingRequest[]): StoredCommit | null {
+    const sequence = this.#counters.takeCommit();
     try {
-      return this.#storage.transactionSync(() =>
-        this.#note(
-          requests,
-          requests.map(({ store }) => store()),
-        ),
-      );
+      return this.#storage.transactionSync(() => {
+        const groups = requests.map(({ store }) => store(sequence));
+        return this.#note(sequence, requests, groups);
+      });
     } catch {
       return null;
     }
@@ -117,28 +121,33 @@ export class Commits {
 
   /** Stores each request in a savepoint of its own, so that one that fails takes none of its neighbours along. */
   #storeWhatCanBe(requests: readonly PendingRequest[]): StoredCommit | null {
+    const sequence = this.#counters.takeCommit();
     return this.#storage.transactionSync(() => {
       const groups: (readonly CommittedGroup[])[] = [];
       const kept: PendingRequest[] = [];
       for (const request of requests) {
         try {
-          groups.push(this.#storage.transactionSync(request.store));
+          groups.push(this.#storage.transactionSync(() => request.store(sequence)));
           kept.push(request);
         } catch (error) {
           request.reject(error);
         }
       }
-      return kept.length === 0 ? null : this.#note(kept, groups);
+      return kept.length === 0 ? null : this.#note(sequence, kept, groups);
     });
   }
 
-  /** Numbers a commit and keeps its envelopes until the Run has confirmed it. */
-  #note(requests: readonly PendingRequest[], groups: readonly (readonly CommittedGroup[])[]): StoredCommit {
-    const sequence = this.#nextSequence();
+  /** Keeps a commit's envelopes until the Run has confirmed it. */
+  #note(
+    sequence: number,
+    requests: readonly PendingRequest[],
+    groups: readonly (readonly CommittedGroup[])[],
+  ): StoredCommit {
     const { sql } = this.#storage;
     // Confirmed commits are forgotten here, in a transaction that is paid for anyway, rather than one by one.
     sql.exec("DELETE FROM unconfirmed_commit WHERE sequence <= ?", this.#confirmed);
     sql.exec("INSERT INTO unconfirmed_commit (sequence, requests) VALUES (?, ?)", sequence, JSON.stringify(groups));
+    this.#counters.save();
     return { commit: { shard: this.#shard, sequence, requests: groups }, requests };
   }
 

@@ -78,7 +78,7 @@ test("letting go of all payloads through one spares the next, and uploads under 
   using later = await shard.openUpload();
   await later.append([row("the"), row("next"), end]);
   await later.commit();
-  await shard.discardThrough(1);
+  await shard.discardThrough(1, 1);
   expect(await rowsOf(shard)).toEqual([rowId(2, 0), rowId(3, 0), rowId(3, 1)]);
   await shard.discard([{ payload: 3 }]);
   expect(await rowsOf(shard)).toEqual([rowId(2, 0)]);

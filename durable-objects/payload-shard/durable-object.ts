@@ -41,17 +41,16 @@ export class PayloadShard extends DurableObject<Env> {
     const counters = this.#sql.exec<Counters>("SELECT next_payload, next_commit FROM shard").toArray()[0];
     this.#nextPayload = counters?.next_payload ?? 1;
     this.#nextCommit = counters?.next_commit ?? 1;
-    this.#abandon(this.#sql.exec<{ payload: number }>("SELECT payload FROM upload").toArray());
-    const { run, shard } = shardOf(ctx.id);
-    this.#commits = new Commits(
-      ctx.storage,
-      shard,
-      () => this.#takeCommit(),
-      (commit) => {
-        this.#guardCommit();
-        return env.RUN.getByName(run).commit(commit);
-      },
+    // Uploads that were under way when the object died belong to nobody.
+    this.#abandon(
+      this.#sql.exec<{ payload: number }>("SELECT payload FROM upload WHERE commit_sequence IS NULL").toArray(),
     );
+    const { run, shard } = shardOf(ctx.id);
+    const commitCounters = { takeCommit: () => this.#nextCommit++, save: () => this.#saveCounters() };
+    this.#commits = new Commits(ctx.storage, shard, commitCounters, (commit) => {
+      this.#guardCommit();
+      return env.RUN.getByName(run).commit(commit);
+    });
   }
 
   /**
@@ -78,8 +77,10 @@ export class PayloadShard extends DurableObject<Env> {
       },
       writeRow: (payload, row, bytes) => writeRow(this.#sql, payload, row, bytes),
       commit: (groups: readonly CommittedGroup[]) =>
-        this.#commits.add(() => {
-          for (const { payload } of groups) this.#sql.exec("DELETE FROM upload WHERE payload = ?", payload);
+        this.#commits.add((commit) => {
+          for (const { payload } of groups) {
+            this.#sql.exec("UPDATE upload SET commit_sequence = ? WHERE payload = ?", commit, payload);
+          }
           return groups;
         }),
       abandon: (payloads) => this.#abandon(payloads.map((payload) => ({ payload }))),
@@ -96,26 +97,21 @@ export class PayloadShard extends DurableObject<Env> {
     deletePayloads(this.#sql, payloads);
   }
 
-  /** Lets go of every payload the Run had when it was reset: all up to `payload` but those still on their way to it. */
-  discardThrough(payload: number): void {
-    const underway = new Set(
-      this.#sql
-        .exec<{ payload: number }>("SELECT payload FROM upload")
-        .toArray()
-        .map((row) => row.payload),
-    );
-    for (const unconfirmed of this.#commits.unconfirmedPayloads()) underway.add(unconfirmed);
+  /**
+   * Lets go of every payload the Run had when it was reset: those up to `payload`, but not uploads that were committed
+   * after its commit `commit` or are under way still. Those began early and so have low numbers.
+   */
+  discardThrough(payload: number, commit: number): void {
     // The divisor is part of the query: a bound number would be a float, and the division one of floats.
-    const stored = this.#sql
+    const swept = this.#sql
       .exec<{ payload: number }>(
-        `SELECT DISTINCT id / ${ROWS_PER_PAYLOAD} AS payload FROM payload_row WHERE id < ?`,
+        `SELECT DISTINCT id / ${ROWS_PER_PAYLOAD} AS payload FROM payload_row WHERE id < ?1
+         EXCEPT SELECT payload FROM upload WHERE commit_sequence IS NULL OR commit_sequence > ?2`,
         rowId(payload + 1, 0),
+        commit,
       )
       .toArray();
-    deletePayloads(
-      this.#sql,
-      stored.filter((row) => !underway.has(row.payload)),
-    );
+    deletePayloads(this.#sql, swept);
   }
 
   override async alarm(): Promise<void> {
@@ -127,16 +123,13 @@ export class PayloadShard extends DurableObject<Env> {
     return this.#nextPayload++;
   }
 
-  /** Numbers a commit, in the transaction that stores it; the payload counter is kept along with it. */
-  #takeCommit(): number {
-    const sequence = this.#nextCommit++;
+  #saveCounters(): void {
     this.#sql.exec(
       `INSERT INTO shard (id, next_payload, next_commit) VALUES (0, ?1, ?2)
        ON CONFLICT (id) DO UPDATE SET next_payload = ?1, next_commit = ?2`,
       this.#nextPayload,
       this.#nextCommit,
     );
-    return sequence;
   }
 
   /** Makes sure that a commit is looked after even if this object dies and nobody calls it again. */
@@ -148,6 +141,5 @@ export class PayloadShard extends DurableObject<Env> {
 
   #abandon(payloads: readonly Pick<StoredPayload, "payload">[]): void {
     deletePayloads(this.#sql, payloads);
-    for (const { payload } of payloads) this.#sql.exec("DELETE FROM upload WHERE payload = ?", payload);
   }
 }

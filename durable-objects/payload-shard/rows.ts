@@ -26,5 +26,6 @@ export function readRows(sql: SqlStorage, ids: readonly number[]): Uint8Array[] 
 export function deletePayloads(sql: SqlStorage, payloads: readonly Pick<StoredPayload, "payload">[]): void {
   for (const { payload } of payloads) {
     sql.exec("DELETE FROM payload_row WHERE id >= ? AND id < ?", rowId(payload, 0), rowId(payload + 1, 0));
+    sql.exec("DELETE FROM upload WHERE payload = ?", payload);
   }
 }

@@ -6,8 +6,8 @@ export const migrations: Migrations = [
     sql.exec("CREATE TABLE payload_row (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)");
     // Commits the Run has not confirmed: [[CommittedGroup, …], …] as JSON. Sent again, in order, after a restart.
     sql.exec("CREATE TABLE unconfirmed_commit (sequence INTEGER PRIMARY KEY, requests TEXT NOT NULL)");
-    // Payloads of uploads in progress. What is still here when the object starts belongs to nobody.
-    sql.exec("CREATE TABLE upload (payload INTEGER PRIMARY KEY)");
+    // Payloads that came as uploads, until they are let go: the commit they went with, or null while they are under way.
+    sql.exec("CREATE TABLE upload (payload INTEGER PRIMARY KEY, commit_sequence INTEGER)");
     sql.exec(`CREATE TABLE shard (
       id INTEGER PRIMARY KEY CHECK (id = 0),
       next_payload INTEGER NOT NULL,

@@ -4,7 +4,7 @@ import type { Batches } from "./batches.ts";
 /** How the Run reaches its shards. */
 export interface ShardCalls {
   discard(shard: number, payloads: readonly { payload: number }[]): Promise<void>;
-  discardThrough(shard: number, payload: number): Promise<void>;
+  discardThrough(shard: number, payload: number, commit: number): Promise<void>;
 }
 
 /** Payloads let go in one round, so that no call and no transaction grows without bound. */
@@ -25,11 +25,14 @@ export class Discards {
     this.#sql.exec("INSERT INTO discard (shard, payload) VALUES (?, ?) ON CONFLICT DO NOTHING", shard, payload);
   }
 
-  addThrough(shard: number, payload: number): void {
+  /** After a reset: all of a shard through this payload, as far as it came with this commit or before. */
+  addThrough(shard: number, payload: number, commit: number): void {
     this.#sql.exec(
-      "INSERT INTO discard_through (shard, payload) VALUES (?1, ?2) ON CONFLICT (shard) DO UPDATE SET payload = ?2",
+      `INSERT INTO discard_through (shard, payload, commit_sequence) VALUES (?1, ?2, ?3)
+       ON CONFLICT (shard) DO UPDATE SET payload = ?2, commit_sequence = ?3`,
       shard,
       payload,
+      commit,
     );
   }
 
@@ -64,12 +67,13 @@ export class Discards {
   }
 
   async #sweep(calls: ShardCalls): Promise<void> {
-    const resets = this.#sql
-      .exec<{ shard: number; payload: number }>("SELECT shard, payload FROM discard_through")
-      .toArray();
-    for (const { shard, payload } of resets) {
-      await calls.discardThrough(shard, payload);
-      this.#sql.exec("DELETE FROM discard_through WHERE shard = ? AND payload = ?", shard, payload);
+    type Sweep = { shard: number; payload: number; commit_sequence: number };
+    for (const sweep of this.#sql
+      .exec<Sweep>("SELECT shard, payload, commit_sequence FROM discard_through")
+      .toArray()) {
+      const { shard, commit_sequence } = sweep;
+      await calls.discardThrough(shard, sweep.payload, commit_sequence);
+      this.#sql.exec("DELETE FROM discard_through WHERE shard = ? AND commit_sequence = ?", shard, commit_sequence);
     }
   }
 }

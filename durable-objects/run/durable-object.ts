@@ -60,7 +60,10 @@ export class Run extends DurableObject<Env> {
       () => this.#handOut.take(this.#parts, Date.now()),
       () => this.#nothing(),
     );
-    this.#handOut = new HandOut(ctx.storage, () => this.#waiters.wake());
+    this.#handOut = new HandOut(
+      (change) => this.#transaction(change),
+      () => this.#waiters.wake(),
+    );
   }
 
   /** Queues the groups of a shard's commit. A commit taken before changes nothing and gets the same verdicts. */
@@ -191,7 +194,7 @@ export class Run extends DurableObject<Env> {
   reset(): void {
     const { state, shards } = this.#parts;
     this.#transaction(() => {
-      for (const { shard, payload } of shards.lastPayloads()) this.#discards.addThrough(shard, payload);
+      for (const { shard, payload, commit } of shards.progress()) this.#discards.addThrough(shard, payload, commit);
       for (const table of ["environment", "queued_group", "batch", "batch_part", "discard"])
         this.#sql.exec(`DELETE FROM ${table}`);
       // How far commits have been taken must outlive the reset: one may be sent again after it.
@@ -212,7 +215,7 @@ export class Run extends DurableObject<Env> {
     const shard = (number: number) => this.env.PAYLOAD_SHARD.getByName(shardName(run, number));
     const more = await this.#discards.round(this.#parts.batches, this.#parts.shards.latest, {
       discard: (number, payloads) => shard(number).discard(payloads),
-      discardThrough: (number, payload) => shard(number).discardThrough(payload),
+      discardThrough: (number, payload, commit) => shard(number).discardThrough(payload, commit),
     });
     if (more) this.#scheduleDiscard();
   }
@@ -232,7 +235,9 @@ export class Run extends DurableObject<Env> {
     const { queue, environments, shards, state } = this.#parts;
     const environment = group.environment === null ? undefined : environments.get(group.environment);
     if (environment !== undefined) environments.heard(environment, Date.now());
-    return queue.add(keep(group, shard, shards.takeAge(), state.step), environment?.groupSize);
+    // Nobody makes up the groups of an environment that has gone.
+    const groupSize = environment?.connected ? environment.groupSize : undefined;
+    return queue.add(keep(group, shard, shards.takeAge(), state.step), groupSize);
   }
 
   #find({ id, label }: WhichEnvironment): FoundEnvironmentStatus | { status: "environment"; environment: Environment } {

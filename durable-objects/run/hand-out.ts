@@ -1,5 +1,5 @@
 import type { TakenBatch } from "./answers.ts";
-import { assemble, type Order } from "./assembler/index.ts";
+import { assemble, type Order, type QueueIndex } from "./assembler/index.ts";
 import type { Batch, Batches } from "./batches.ts";
 import { Delivery } from "./delivery.ts";
 import type { Environments } from "./environments.ts";
@@ -22,16 +22,20 @@ export interface HandOutParts {
  * the same id, step and order, unless somebody is streaming it right now.
  */
 export class HandOut {
-  readonly #storage: DurableObjectStorage;
+  readonly #transaction: <T>(change: () => T) => T;
   readonly #onFree: () => void;
   /** Who streams which batch. Nobody does after a restart. */
   readonly #streaming = new Map<number, Delivery>();
   /** Queue and floors of which no batch can be formed: while they last, an empty poll computes nothing (P7). */
-  #barren: { readonly version: number; readonly floors: ReadonlyMap<number, number> } | null = null;
+  #barren: {
+    readonly index: QueueIndex;
+    readonly version: number;
+    readonly floors: ReadonlyMap<number, number>;
+  } | null = null;
 
-  /** `onFree` is called when a batch becomes free to be served again. */
-  constructor(storage: DurableObjectStorage, onFree: () => void) {
-    this.#storage = storage;
+  /** `transaction` changes disk and memory together; `onFree` is called when a batch becomes free to be served again. */
+  constructor(transaction: <T>(change: () => T) => T, onFree: () => void) {
+    this.#transaction = transaction;
     this.#onFree = onFree;
   }
 
@@ -63,18 +67,20 @@ export class HandOut {
 
   #assemble({ state, queue, batches, environments, shards }: HandOutParts, registration: Registration, now: number) {
     const floors = environments.floors(registration.batch_size, now);
-    const { version } = queue.index;
-    if (this.#barren?.version === version && this.#barren.floors === floors) return null;
-    const assembled = assemble(queue.index, {
+    const { index } = queue;
+    const { version } = index;
+    if (this.#barren?.index === index && this.#barren.version === version && this.#barren.floors === floors)
+      return null;
+    const assembled = assemble(index, {
       batchSize: registration.batch_size,
       floors,
       order: orderOf(registration, environments, state),
     });
     if (assembled === null) {
-      this.#barren = { version, floors };
+      this.#barren = { index, version, floors };
       return null;
     }
-    return this.#storage.transactionSync((): Batch => {
+    return this.#transaction((): Batch => {
       const groups = queue.take(assembled.groups.map(({ age }) => age));
       state.step += 1;
       const batch: Batch = {

@@ -58,7 +58,11 @@ export const migrations: Migrations = [
     sql.exec(
       "CREATE TABLE discard (shard INTEGER NOT NULL, payload INTEGER NOT NULL, PRIMARY KEY (shard, payload)) WITHOUT ROWID",
     );
-    // After a reset: the shard is to let go of everything through this payload.
-    sql.exec("CREATE TABLE discard_through (shard INTEGER PRIMARY KEY, payload INTEGER NOT NULL)");
+    // After a reset: the shard is to let go of everything through this payload and this commit.
+    sql.exec(`CREATE TABLE discard_through (
+      shard INTEGER PRIMARY KEY,
+      payload INTEGER NOT NULL,
+      commit_sequence INTEGER NOT NULL  -- the last commit taken before the reset
+    )`);
   },
 ];

@@ -48,9 +48,11 @@ export class Shards {
     return this.#latest;
   }
 
-  /** The highest payload number taken of each shard. */
-  *lastPayloads(): Generator<{ shard: number; payload: number }> {
-    for (const { shard, last_payload } of this.#rows.values()) yield { shard, payload: last_payload };
+  /** How far each shard has been taken: its highest payload number and its last commit. */
+  *progress(): Generator<{ shard: number; payload: number; commit: number }> {
+    for (const { shard, last_payload, commit_sequence } of this.#rows.values()) {
+      yield { shard, payload: last_payload, commit: commit_sequence };
+    }
   }
 
   /** The verdicts of a commit that was taken before and is sent again, or null for a new one. */

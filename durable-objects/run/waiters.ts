@@ -27,6 +27,9 @@ export class Waiters<T> {
   wait(milliseconds: number): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     this.#waiting.push({ until: Date.now() + milliseconds, resolve });
+    // The newcomer may be the first whose time is up.
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
     this.#schedule();
     return promise;
   }
@@ -48,11 +51,14 @@ export class Waiters<T> {
 
   #tick(): void {
     this.#timer = null;
-    this.wake();
-    const now = Date.now();
-    const over = this.#waiting.filter(({ until }) => until <= now);
-    this.#waiting = this.#waiting.filter(({ until }) => until > now);
-    for (const waiter of over) waiter.resolve(this.#nothing());
-    this.#schedule();
+    try {
+      this.wake();
+    } finally {
+      const now = Date.now();
+      const over = this.#waiting.filter(({ until }) => until <= now);
+      this.#waiting = this.#waiting.filter(({ until }) => until > now);
+      for (const waiter of over) waiter.resolve(this.#nothing());
+      this.#schedule();
+    }
   }
 }

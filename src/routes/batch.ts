@@ -83,6 +83,10 @@ type Taken = Extract<Awaited<ReturnType<ReturnType<typeof runStub>["takeBatch"]>
 async function deliver(c: Context<AppEnv>, { batch, delivery }: Taken): Promise<Response> {
   const run = runOf(c);
   try {
+    if (!(await delivery.claim())) {
+      delivery[Symbol.dispose]();
+      return c.json({ batch: null });
+    }
     const { response, sent } = await streamJson(c.req.raw, {
       head: '{"batch":[',
       tail: "]}",

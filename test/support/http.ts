@@ -7,6 +7,8 @@ export interface Exchange {
   readonly body?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly gzip?: boolean;
+  /** Called when the headers have arrived, whatever becomes of the body. */
+  readonly onHeaders?: (headers: Answer["headers"]) => void;
 }
 
 export interface Answer {
@@ -17,7 +19,7 @@ export interface Answer {
 }
 
 /** Sends one request as given, a GET with a body too, which fetch would refuse. */
-export function send({ method, url, body, headers = {}, gzip = false }: Exchange): Promise<Answer> {
+export function send({ method, url, body, headers = {}, gzip = false, onHeaders }: Exchange): Promise<Answer> {
   const bytes = body === undefined ? undefined : Buffer.from(body);
   const payload = bytes !== undefined && gzip ? gzipSync(bytes) : bytes;
   return new Promise((resolve, reject) => {
@@ -32,6 +34,7 @@ export function send({ method, url, body, headers = {}, gzip = false }: Exchange
         },
       },
       (response) => {
+        onHeaders?.(response.headers);
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);

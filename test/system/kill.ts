@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { send } from "../support/http.ts";
+import { type Answer, send } from "../support/http.ts";
 import { check } from "./checks.ts";
 import { freePort, registration, ServerProcess } from "./server.ts";
 
@@ -11,6 +11,7 @@ const BATCH_SIZE = 16;
 const POSTERS = 6;
 /** Tokens of a sequence that makes its group longer than one row, so that it goes the way of large bodies. */
 const LONG_SEQUENCE = 60_000;
+const DRAIN_WITHIN_MS = 60_000;
 
 const batchBody = z.object({ batch: z.array(z.object({ tokens: z.array(z.array(z.int())) })).nullable() });
 
@@ -23,7 +24,10 @@ class History {
   /** By batch id, the serials of a body that arrived whole. */
   readonly batches = new Map<string, { step: number; serials: string }>();
   readonly faults: string[] = [];
+  /** Ids of batches whose headers arrived, whole or not. */
+  readonly begun = new Set<string>();
   broken = 0;
+  refused = 0;
   servedAgain = 0;
 
   delivered(id: string, step: number, serials: readonly number[]): void {
@@ -54,7 +58,7 @@ export async function killUnderLoad(kills: number, random: () => number): Promis
     while (posting) await post(server, history, () => nextSerial++, number);
   });
   const trainer = (async () => {
-    while (training) await train(server, history);
+    while (training) await train(server, history, random);
   })();
 
   for (let kill = 1; kill <= kills; kill++) {
@@ -71,7 +75,7 @@ export async function killUnderLoad(kills: number, random: () => number): Promis
   training = false;
   await trainer;
 
-  await drain(server, history, () => nextSerial++);
+  await drain(server, history, () => nextSerial++, random);
   await server.stop();
   judge(history);
 }
@@ -79,7 +83,7 @@ export async function killUnderLoad(kills: number, random: () => number): Promis
 /** Posts one group, a list of two, or a long group, plain or gzipped; never one serial twice. */
 async function post(server: ServerProcess, history: History, serial: () => number, poster: number): Promise<void> {
   const isList = poster === 1;
-  const isLong = poster === 2;
+  const isLong = poster === 2 || poster === 3;
   const serials = isList ? [serial(), serial()] : [serial()];
   const groups = serials.map((number) => group(number, isLong ? LONG_SEQUENCE : 8));
   const body = JSON.stringify(isList ? groups : groups[0]);
@@ -87,15 +91,17 @@ async function post(server: ServerProcess, history: History, serial: () => numbe
     const url = `${server.url}${isList ? "/scored_data_list" : "/scored_data"}`;
     const answer = await send({ method: "POST", url, body, gzip: poster % 2 === 0 });
     if (answer.status === 200) for (const number of serials) history.received.add(number);
-    else {
-      for (const number of serials) history.unknown.add(number);
-      if (answer.status !== 503 && answer.status !== 500)
-        history.faults.push(`a post was answered ${answer.status}: ${answer.text}`);
-    }
-  } catch {
-    for (const number of serials) history.unknown.add(number);
+    else history.faults.push(`a post was answered ${answer.status}: ${answer.text}`);
+  } catch (error) {
+    if (isRefused(error)) history.refused += 1;
+    else for (const number of serials) history.unknown.add(number);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** The server was down: nothing left the client. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
 }
 
 function group(serial: number, length: number) {
@@ -105,33 +111,49 @@ function group(serial: number, length: number) {
 }
 
 /** Takes one batch, if there is one. @returns whether there was. */
-async function train(server: ServerProcess, history: History): Promise<boolean> {
+async function train(server: ServerProcess, history: History, random: () => number): Promise<boolean> {
+  let answer: Answer;
   try {
-    const { headers, text } = await send({
+    answer = await send({
       method: "GET",
       url: `${server.url}/batch`,
-      headers: { "accept-encoding": "gzip" },
+      headers: random() < 0.5 ? { "accept-encoding": "gzip" } : {},
+      onHeaders: (headers) => {
+        const id = headers["lachesis-batch"];
+        if (typeof id === "string") history.begun.add(id);
+      },
     });
-    const parsed = batchBody.safeParse(JSON.parse(text));
-    if (!parsed.success || parsed.data.batch === null) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      return false;
-    }
-    const serials = parsed.data.batch.map(({ tokens }) => tokens[0]?.[0] ?? Number.NaN);
-    history.delivered(String(headers["lachesis-batch"]), Number(headers["lachesis-step"]), serials);
-    return true;
-  } catch {
-    history.broken += 1;
+  } catch (error) {
+    if (!isRefused(error)) history.broken += 1;
     await new Promise((resolve) => setTimeout(resolve, 50));
     return false;
   }
+  if (answer.status !== 200) {
+    history.faults.push(`a request for a batch was answered ${answer.status}: ${answer.text.slice(0, 200)}`);
+    return false;
+  }
+  const { batch } = batchBody.parse(JSON.parse(answer.text));
+  if (batch === null) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return false;
+  }
+  const serials = batch.map(({ tokens }) => tokens[0]?.[0] ?? Number.NaN);
+  history.delivered(String(answer.headers["lachesis-batch"]), Number(answer.headers["lachesis-step"]), serials);
+  return true;
 }
 
 /** Fills up the last batch, and takes batches until the queue is empty. */
-async function drain(server: ServerProcess, history: History, serial: () => number): Promise<void> {
+async function drain(
+  server: ServerProcess,
+  history: History,
+  serial: () => number,
+  random: () => number,
+): Promise<void> {
+  const deadline = Date.now() + DRAIN_WITHIN_MS;
   const status = z.object({ queue_size: z.int(), open_batches: z.int() });
   for (;;) {
-    while (await train(server, history));
+    if (Date.now() > deadline) throw new Error("the queue is not empty a minute after the last kill");
+    while (await train(server, history, random));
     const { text } = await send({ method: "GET", url: `${server.url}/status?explain` });
     const { queue_size, open_batches } = status.parse(JSON.parse(text));
     if (queue_size === 0 && open_batches === 0) return;
@@ -147,18 +169,28 @@ function judge(history: History): void {
   const lost = [...history.received].filter((serial) => !times.has(serial));
   const repeated = [...times].filter(([, count]) => count > 1).map(([serial]) => serial);
   const strangers = [...times.keys()].filter((serial) => !history.received.has(serial) && !history.unknown.has(serial));
-  const steps = [...history.batches.values()].map(({ step }) => step).toSorted((a, b) => a - b);
+  const missing = [...history.begun].filter((id) => !history.batches.has(id));
+  const byId = [...history.batches].toSorted(([a], [b]) => Number(a) - Number(b));
   console.log(
-    `${history.received.size} groups received, ${history.unknown.size} of unknown fate, ${history.batches.size} batches, ` +
-      `${history.servedAgain} served again after they had arrived, ${history.broken} requests for a batch broken off`,
+    `${history.received.size} groups received, ${history.unknown.size} of unknown fate, ${history.refused} posts refused ` +
+      `while the server was down, ${history.batches.size} batches, ${history.broken} broken off, ` +
+      `${history.servedAgain} served again after they had arrived`,
   );
   check("every group that was answered received is delivered", lost.length === 0, lost.slice(0, 10).join(" "));
   check("no group is in two batches", repeated.length === 0, repeated.slice(0, 10).join(" "));
   check("nothing is delivered that nobody sent", strangers.length === 0, strangers.slice(0, 10).join(" "));
-  check("a batch that comes again is the same", history.faults.length === 0, history.faults.slice(0, 3).join("; "));
   check(
-    "every step is one batch",
-    steps.every((step, index) => step === index + 1),
-    steps.slice(-3).join(" "),
+    "no answer was a fault, and a batch that comes again is the same",
+    history.faults.length === 0,
+    history.faults.slice(0, 3).join("; "),
+  );
+  check("a batch that broke off comes again whole", missing.length === 0, missing.slice(0, 10).join(" "));
+  check(
+    "every step is one batch, in the order of their ids",
+    byId.every(([, { step }], index) => step === index + 1),
+    byId
+      .slice(-3)
+      .map(([id, { step }]) => `${id}:${step}`)
+      .join(" "),
   );
 }

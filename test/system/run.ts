@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { largeFlows, longQueue } from "./capacity.ts";
 import { check, finish } from "./checks.ts";
 import { killUnderLoad } from "./kill.ts";
+import { lostWaiter } from "./lost-waiter.ts";
 
 const { values } = parseArgs({
   options: { kills: { type: "string", default: "20" }, seed: { type: "string", default: "1" } },
@@ -23,6 +24,7 @@ const parts: readonly (readonly [name: string, run: () => Promise<void>])[] = [
     `${values.kills} kills under load, seed ${values.seed}`,
     () => killUnderLoad(Number(values.kills), randomFrom(Number(values.seed))),
   ],
+  ["a trainer that is gone before its batch comes", lostWaiter],
   ["a long queue", longQueue],
   ["large groups and batches", largeFlows],
 ];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { SmallGroup } from "./payload-shard/durable-object.ts";
 import type { Registration } from "./run/registration.ts";
 
-/** What should hold and doesn't yet. A test that starts to pass fails here: then it belongs beside the code it tests. */
+/** What a Run and its shards have to get right together. */
 
 const REGISTRATION: Registration = {
   wandb_group: null,
@@ -43,7 +43,7 @@ async function payloadsOf(shard: ReturnType<typeof fresh>["shard"]): Promise<num
   );
 }
 
-test.fails("an upload begun before a reset and committed between it and its sweep keeps its rows", async () => {
+test("an upload begun before a reset and committed between it and its sweep keeps its rows", async () => {
   const { run, shard } = fresh();
   await run.register(REGISTRATION);
   using upload = await shard.openUpload();
@@ -57,7 +57,7 @@ test.fails("an upload begun before a reset and committed between it and its swee
   expect(await payloadsOf(shard)).toEqual([1]);
 });
 
-test.fails("a reset also lets go of the last commit of a shard that slept since", async () => {
+test("a reset also lets go of the last commit of a shard that slept since", async () => {
   const { run, shard } = fresh();
   await run.register(REGISTRATION);
   await shard.submit([small()]);
@@ -67,7 +67,7 @@ test.fails("a reset also lets go of the last commit of a shard that slept since"
   expect(await payloadsOf(shard)).toEqual([]);
 });
 
-test.fails("a small group that comes after its environment disconnected is queued: nobody will make it up", async () => {
+test("a small group that comes after its environment disconnected is queued: nobody will make it up", async () => {
   const { run, shard } = fresh();
   await run.register(REGISTRATION);
   await run.registerEnvironment({
@@ -83,7 +83,7 @@ test.fails("a small group that comes after its environment disconnected is queue
   expect((await run.status()).queueSize).toBe(1);
 });
 
-test.fails("a short wait that begins during a longer one ends in time", async () => {
+test("a short wait that begins during a longer one ends in time", async () => {
   const { run } = fresh();
   await run.register(REGISTRATION);
   const long = run.takeBatch(1_500);
