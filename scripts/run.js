@@ -42,6 +42,11 @@ const child = spawn(ownNode, [join(root, script), ...args], { stdio: "inherit" }
 // Ctrl-C reaches the child by itself, as it does everything on this terminal; what is sent to this process alone does not.
 process.on("SIGINT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// npm hands a signal to the shell in between, which ends without a word to us: then we have another parent.
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) child.kill("SIGTERM");
+}, 500).unref();
 child.on("error", (error) => {
   console.error(`can't run ${ownNode}: ${error.message}`);
   process.exit(1);

@@ -155,7 +155,7 @@ export class Run extends DurableObject<Env> {
       explain: explanation({
         batchSize,
         floors: environments.floors(batchSize ?? 0, now),
-        openBatches: batches.open.size,
+        interruptedBatches: this.#handOut.interrupted(batches),
         environments,
         index: queue.index,
         buffered: queue.buffered(),

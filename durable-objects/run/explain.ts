@@ -3,7 +3,7 @@ import type { Environments } from "./environments.ts";
 
 /** Why no batch is ready, or that one is. Field names are the wire's. */
 export interface Explanation {
-  readonly reason: Readiness["reason"] | "no_trainer" | "batch_open";
+  readonly reason: Readiness["reason"] | "no_trainer" | "batch_interrupted";
   /** The same in words, for a person. */
   readonly message: string;
   readonly batch_size: number | null;
@@ -32,8 +32,8 @@ export interface FloorExplanation {
 export interface Explained {
   readonly batchSize: number | null;
   readonly floors: ReadonlyMap<number, number>;
-  /** Batches handed out whose last byte hasn't left. */
-  readonly openBatches: number;
+  /** Batches that broke off and that nobody is reading. */
+  readonly interruptedBatches: number;
   readonly environments: Environments;
   readonly index: QueueIndex;
   readonly buffered: readonly { readonly environment: number; readonly sequences: number }[];
@@ -63,9 +63,9 @@ export function explanation(run: Explained): Explanation {
       message: "no trainer has registered: call POST /register with a batch_size",
     };
   }
-  if (run.openBatches > 0) {
-    const message = `${run.openBatches} batch(es) handed out and not delivered in full: one that nobody is reading is served again next`;
-    return { ...common, reason: "batch_open", message };
+  if (run.interruptedBatches > 0) {
+    const message = `${run.interruptedBatches} batch(es) broke off before the last byte left: the next GET /batch gets the first of them again`;
+    return { ...common, reason: "batch_interrupted", message };
   }
   const found = explain(index, { batchSize, floors: run.floors });
   switch (found.reason) {

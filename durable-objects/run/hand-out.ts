@@ -60,6 +60,11 @@ export class HandOut {
     this.#barren = null;
   }
 
+  /** How many batches broke off and wait to be served again. */
+  interrupted({ open }: Batches): number {
+    return [...open.keys()].filter((id) => !this.#streaming.has(id)).length;
+  }
+
   #interrupted({ open }: Batches): Batch | null {
     for (const batch of open.values()) if (!this.#streaming.has(batch.id)) return batch;
     return null;

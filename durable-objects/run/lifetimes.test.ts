@@ -150,7 +150,7 @@ test("buffers, floors and unserved batches outlive the object", async () => {
   expect(await take(run)).toBe(1);
   await evictDurableObject(run);
   expect(await run.status()).toMatchObject({ step: 1 });
-  expect((await run.overview()).explain.reason).toBe("batch_open");
+  expect((await run.overview()).explain.reason).toBe("batch_interrupted");
   expect(await take(run)).toBe(1);
 });
 
