@@ -12,12 +12,6 @@ export interface Counters {
   save(): void;
 }
 
-/**
- * How long a commit waits for others to share its transaction and its call. With 16 clients at 7 KB a group this makes
- * commits of 2.8 requests into ones of a dozen.
- */
-const GATHER_MS = 1;
-
 interface PendingRequest {
   readonly store: Store;
   readonly resolve: (verdicts: readonly Verdict[]) => void;
@@ -65,25 +59,26 @@ export class Commits {
     return promise;
   }
 
-  /** Sends again what the Run never confirmed. */
+  /**
+   * Sends again what the Run never confirmed.
+   * @throws when some of it still isn't confirmed.
+   */
   async resend(): Promise<void> {
     await this.#drain();
-    // What a failed call of that drain left behind.
-    await this.#drain();
+    if (this.#mayHaveUnconfirmed) throw new Error("the Run has not confirmed every commit");
   }
 
   #drain(): Promise<void> {
-    this.#draining ??= this.#drainAll().finally(() => {
-      this.#draining = null;
-    });
+    this.#draining ??= this.#drainAll();
     return this.#draining;
   }
 
+  /** Runs until nobody waits; never rejects. What comes while it runs is served by it, so it ends in the same turn it looks. */
   async #drainAll(): Promise<void> {
-    if (this.#waiting.length === 0) await this.#resendUnconfirmed();
-    while (this.#waiting.length > 0) {
-      // Someone alone isn't kept waiting; where several come at once, more are on their way.
-      if (this.#waiting.length > 1 || this.#lastCommitted > 1) await scheduler.wait(GATHER_MS);
+    do {
+      // Where several come at once, more are on their way: a turn lets them in (7.9 requests a commit instead of 2.8 with 16
+      // clients; longer waits gathered no more). Someone alone isn't kept waiting.
+      if (this.#waiting.length > 1 || this.#lastCommitted > 1) await scheduler.wait(0);
       const requests = this.#waiting;
       this.#lastCommitted = requests.length;
       this.#waiting = [];
@@ -93,10 +88,12 @@ export class Commits {
       } catch (error) {
         for (const request of requests) request.reject(error);
       }
-    }
+    } while (this.#waiting.length > 0);
+    this.#draining = null;
   }
 
   async #commit(requests: readonly PendingRequest[]): Promise<void> {
+    if (requests.length === 0) return;
     const stored = this.#storeTogether(requests) ?? this.#storeWhatCanBe(requests);
     if (stored === null) return;
     this.#mayHaveUnconfirmed = true;
