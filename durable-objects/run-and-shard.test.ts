@@ -1,28 +1,9 @@
-import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { SmallGroup } from "./payload-shard/durable-object.ts";
-import type { Registration } from "./run/registration.ts";
+import { freshRun, payloadsOf, REGISTRATION } from "./testing.ts";
 
 /** What a Run and its shards have to get right together. */
-
-const REGISTRATION: Registration = {
-  wandb_group: null,
-  wandb_project: null,
-  batch_size: 4,
-  max_token_len: 64,
-  checkpoint_dir: "/ckpt",
-  save_checkpoint_interval: 10,
-  starting_step: 0,
-  num_steps: 100,
-  mixing: "fifo",
-  payload_shards: 4,
-};
-
-let runs = 0;
-function fresh() {
-  const run = `faults-${runs++}`;
-  return { run: env.RUN.getByName(run), shard: env.PAYLOAD_SHARD.getByName(`${run}/0`) };
-}
 
 const envelope = { environment: null, sequences: 2, tokens: 6, policyVersion: null };
 const bytes = new Uint8Array([97]);
@@ -34,17 +15,8 @@ const small = (environment: number | null = null, sequences = 2): SmallGroup => 
   bytes: 1,
 });
 
-async function payloadsOf(shard: ReturnType<typeof fresh>["shard"]): Promise<number[]> {
-  return runInDurableObject(shard, (_instance, { storage }) =>
-    storage.sql
-      .exec<{ payload: number }>("SELECT DISTINCT id / 4096 AS payload FROM payload_row ORDER BY payload")
-      .toArray()
-      .map(({ payload }) => payload),
-  );
-}
-
 test("an upload begun before a reset and committed between it and its sweep keeps its rows", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   using upload = await shard.openUpload();
   await upload.append([{ kind: "row", row: bytes, textLength: 1 }]);
@@ -58,7 +30,7 @@ test("an upload begun before a reset and committed between it and its sweep keep
 });
 
 test("a reset also lets go of the last commit of a shard that slept since", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   await shard.submit([small()]);
   await evictDurableObject(shard);
@@ -68,7 +40,7 @@ test("a reset also lets go of the last commit of a shard that slept since", asyn
 });
 
 test("a small group that comes after its environment disconnected is queued: nobody will make it up", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   await run.registerEnvironment({
     name: "math",
@@ -84,7 +56,7 @@ test("a small group that comes after its environment disconnected is queued: nob
 });
 
 test("a short wait that begins during a longer one ends in time", async () => {
-  const { run } = fresh();
+  const { run } = freshRun();
   await run.register(REGISTRATION);
   const long = run.takeBatch(1_500);
   await expect.poll(async () => (await run.overview()).waitingTrainers).toBe(1);

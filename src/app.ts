@@ -18,17 +18,18 @@ for (const routes of [statusRoutes, trainerRoutes, environmentRoutes, scoredData
 /** Where a run's API is found: below its name, there also below an environment's label, and for the run "default" at the root. */
 const PREFIXES = ["/runs/:run/as/:label", "/runs/:run", "/"];
 
-const OPEN_PATHS = new Set(["/health", "/docs", "/openapi.json"]);
+const openRoutes = docsRoutes(runRoutes);
+const openPaths = new Set(openRoutes.routes.map(({ path }) => path));
 
 export const app = new Hono<AppEnv>({ strict: false });
 
 // Hono answers HEAD with the GET handler, and those of a run hand out what they answer. What is open to all does not.
 app.use(async (c, next) => {
-  if (c.req.raw.method === "HEAD" && !OPEN_PATHS.has(c.req.path))
+  if (c.req.raw.method === "HEAD" && !openPaths.has(c.req.path))
     throw new ApiError(405, "Method Not Allowed", { allow: "GET, POST" });
   await next();
 });
-app.route("/", docsRoutes(runRoutes));
+app.route("/", openRoutes);
 for (const prefix of PREFIXES) app.route(prefix, runRoutes);
 const routes = app.routes.filter(({ method }) => method !== "ALL");
 for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) {

@@ -1,30 +1,16 @@
-import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { ROW_BYTES, rowId } from "../payloads.ts";
+import { freshRun, rowsOf } from "../testing.ts";
 import type { SmallGroup } from "./durable-object.ts";
-
-let runs = 0;
-function fresh() {
-  const run = `shard-test-${runs++}`;
-  return { run: env.RUN.getByName(run), shard: env.PAYLOAD_SHARD.getByName(`${run}/0`) };
-}
 
 const envelope = { environment: null, sequences: 2, tokens: 6, policyVersion: null };
 const small = (text: string): SmallGroup => ({ ...envelope, row: new TextEncoder().encode(text), bytes: text.length });
 const row = (text: string) => ({ kind: "row" as const, row: new TextEncoder().encode(text), textLength: text.length });
 const end = { kind: "end" as const, envelope };
 
-async function rowsOf(shard: ReturnType<typeof fresh>["shard"]): Promise<number[]> {
-  return runInDurableObject(shard, (_instance, state) =>
-    state.storage.sql
-      .exec<{ id: number }>("SELECT id FROM payload_row ORDER BY id")
-      .toArray()
-      .map(({ id }) => id),
-  );
-}
-
 test("a request that can't be stored takes none of its neighbours along", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   const results = await Promise.allSettled([
     shard.submit([small("a")]),
     shard.submit([{ ...envelope, row: new Uint8Array(ROW_BYTES + 1), bytes: 1 }]),
@@ -36,7 +22,7 @@ test("a request that can't be stored takes none of its neighbours along", async 
 });
 
 test("a commit that the Run may not have got is sent again after the object was evicted, and counts once", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await shard.submit([small("a")]);
   // As if the object had died between its own commit and the Run's: stored, never confirmed, never sent.
   await runInDurableObject(shard, (_instance, { storage }) => {
@@ -54,7 +40,7 @@ test("a commit that the Run may not have got is sent again after the object was 
 });
 
 test("an upload that nobody commits leaves nothing, one that is committed all", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   {
     using upload = await shard.openUpload();
     await upload.append([row("half of "), row("a group")]);
@@ -69,7 +55,7 @@ test("an upload that nobody commits leaves nothing, one that is committed all", 
 });
 
 test("letting go of all payloads through one spares the next, and uploads under way", async () => {
-  const { shard } = fresh();
+  const { shard } = freshRun();
   using first = await shard.openUpload();
   await first.append([row("long"), row("group"), row("of three rows"), end]);
   await first.commit();

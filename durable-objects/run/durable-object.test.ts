@@ -1,24 +1,7 @@
-import { env, evictDurableObject } from "cloudflare:test";
+import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
 import type { Commit, CommittedGroup } from "../payloads.ts";
-import type { Registration } from "./registration.ts";
-
-const REGISTRATION: Registration = {
-  wandb_group: null,
-  wandb_project: null,
-  batch_size: 4,
-  max_token_len: 64,
-  checkpoint_dir: "/ckpt",
-  save_checkpoint_interval: 10,
-  starting_step: 0,
-  num_steps: 100,
-  mixing: "fifo",
-  payload_shards: 4,
-};
-
-let runs = 0;
-const freshRun = () => env.RUN.getByName(`run-${runs++}`);
-type RunStub = ReturnType<typeof freshRun>;
+import { freshRun, REGISTRATION, type RunStub } from "../testing.ts";
 
 function group(payload: number, sequences = 2, environment: number | null = null): CommittedGroup {
   return { environment, sequences, tokens: sequences, policyVersion: null, payload, rows: 1, bytes: 10 };
@@ -37,7 +20,7 @@ const environment = { name: "math", label: null, maxTokenLength: 64, groupSize: 
 
 describe("a commit that is sent again", () => {
   test("changes nothing and gets the same verdicts, also after the object was evicted", async () => {
-    const run = freshRun();
+    const { run } = freshRun();
     await run.register(REGISTRATION);
     await run.registerEnvironment(environment);
     const mixed: Commit = { shard: 0, sequence: 1, requests: [[group(1)], [group(2, 8)], [group(3, 2, 0)]] };
@@ -52,7 +35,7 @@ describe("a commit that is sent again", () => {
 
 describe("a batch that was not delivered", () => {
   test("is served again with its id, step and order, when its stream broke and when the object was evicted", async () => {
-    const run = freshRun();
+    const { run } = freshRun();
     await run.register(REGISTRATION);
     await run.commit(commit(1, group(1), group(2), group(3), group(4)));
     const first = await takenPayloads(run);
@@ -66,7 +49,7 @@ describe("a batch that was not delivered", () => {
   });
 
   test("is not given to a second trainer while the first one reads it", async () => {
-    const run = freshRun();
+    const { run } = freshRun();
     await run.register(REGISTRATION);
     await run.commit(commit(1, group(1), group(2), group(3), group(4)));
     using first = await run.takeBatch(0);
@@ -76,7 +59,7 @@ describe("a batch that was not delivered", () => {
 });
 
 test("who waits for a batch gets it when its last group comes, and nothing when the time is up", async () => {
-  const run = freshRun();
+  const { run } = freshRun();
   await run.register(REGISTRATION);
   expect(await run.takeBatch(20)).toEqual({ status: "none" });
   const waiting = run.takeBatch(30_000);
@@ -91,7 +74,7 @@ describe("groups smaller than their environment's group size", () => {
     ["that can't add up exactly are queued as they are", [3, 3], [3, 0], 2],
     ["wait for more", [1, 2], [1, 3], 0],
   ])("%s", async (_what, sizes, buffered, queued) => {
-    const run = freshRun();
+    const { run } = freshRun();
     await run.register(REGISTRATION);
     await run.registerEnvironment(environment);
     const verdicts = await run.commit(commit(1, ...sizes.map((size, index) => group(index + 1, size, 0))));
@@ -100,7 +83,7 @@ describe("groups smaller than their environment's group size", () => {
   });
 
   test("are queued when their environment disconnects", async () => {
-    const run = freshRun();
+    const { run } = freshRun();
     await run.register(REGISTRATION);
     await run.registerEnvironment(environment);
     await run.commit(commit(1, group(1, 1, 0)));
@@ -110,7 +93,7 @@ describe("groups smaller than their environment's group size", () => {
 });
 
 test("a reset forgets all, and batch ids go on", async () => {
-  const run = freshRun();
+  const { run } = freshRun();
   await run.register(REGISTRATION);
   await run.commit(commit(1, group(1), group(2), group(3)));
   await takenPayloads(run);
@@ -128,14 +111,14 @@ test.each([
   ["sizes_do_not_add_up", 5, [2, 2, 2]],
   ["ready", 4, [2, 2]],
 ] as const)("explains %s", async (reason, batch_size, sizes) => {
-  const run = freshRun();
+  const { run } = freshRun();
   if (batch_size !== null) await run.register({ ...REGISTRATION, batch_size });
   if (sizes.length > 0) await run.commit(commit(1, ...sizes.map((size, index) => group(index + 1, size))));
   expect((await run.overview()).explain).toMatchObject({ reason, queued_groups: sizes.length });
 });
 
 test("explains a floor that isn't met, by the environment's name and when it was last heard", async () => {
-  const run = freshRun();
+  const { run } = freshRun();
   await run.register(REGISTRATION);
   await run.registerEnvironment({ ...environment, groupSize: 2, floor: 0.5 });
   await run.commit(commit(1, group(1), group(2)));

@@ -155,7 +155,7 @@ export class Run extends DurableObject<Env> {
       explain: explanation({
         batchSize,
         floors: environments.floors(batchSize ?? 0, now),
-        interruptedBatches: this.#handOut.interrupted(batches),
+        interruptedBatches: this.#handOut.interrupted(batches).length,
         environments,
         index: queue.index,
         buffered: queue.buffered(),

@@ -43,7 +43,7 @@ export class HandOut {
   take(parts: HandOutParts, now: number): TakenBatch | null {
     const { registration } = parts.state;
     if (registration === null) return null;
-    const batch = this.#interrupted(parts.batches) ?? this.#assemble(parts, registration, now);
+    const batch = this.interrupted(parts.batches)[0] ?? this.#assemble(parts, registration, now);
     if (batch === null) return null;
     const delivery: Delivery = new Delivery(() => {
       if (this.#streaming.get(batch.id) !== delivery) return;
@@ -60,14 +60,9 @@ export class HandOut {
     this.#barren = null;
   }
 
-  /** How many batches broke off and wait to be served again. */
-  interrupted({ open }: Batches): number {
-    return [...open.keys()].filter((id) => !this.#streaming.has(id)).length;
-  }
-
-  #interrupted({ open }: Batches): Batch | null {
-    for (const batch of open.values()) if (!this.#streaming.has(batch.id)) return batch;
-    return null;
+  /** Batches that broke off and wait to be served again, oldest first. */
+  interrupted({ open }: Batches): Batch[] {
+    return [...open.values()].filter(({ id }) => !this.#streaming.has(id));
   }
 
   #assemble({ state, queue, batches, environments, shards }: HandOutParts, registration: Registration, now: number) {

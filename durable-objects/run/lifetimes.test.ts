@@ -1,45 +1,18 @@
-import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import type { SmallGroup } from "../payload-shard/durable-object.ts";
-import type { Registration } from "./registration.ts";
+import { freshRun, payloadsOf, REGISTRATION, type RunStub } from "../testing.ts";
 
 /** What becomes of floors, batches and payloads as time goes by and objects come and go. */
 
-const REGISTRATION: Registration = {
-  wandb_group: null,
-  wandb_project: null,
-  batch_size: 4,
-  max_token_len: 64,
-  checkpoint_dir: "/ckpt",
-  save_checkpoint_interval: 10,
-  starting_step: 0,
-  num_steps: 100,
-  mixing: "fifo",
-  payload_shards: 4,
-};
 const ENVIRONMENT = { name: "math", label: null, maxTokenLength: 64, groupSize: 2, weight: 1, floor: null };
-
-let runs = 0;
-function fresh() {
-  const run = `lifetimes-${runs++}`;
-  return { run: env.RUN.getByName(run), shard: env.PAYLOAD_SHARD.getByName(`${run}/0`) };
-}
 
 function small(text: string, sequences = 2, environment: number | null = null): SmallGroup {
   const row = new TextEncoder().encode(text);
   return { environment, sequences, tokens: 6, policyVersion: null, row, bytes: row.length };
 }
 
-async function payloadsOf(shard: ReturnType<typeof fresh>["shard"]): Promise<number[]> {
-  return runInDurableObject(shard, (_instance, { storage }) =>
-    storage.sql
-      .exec<{ payload: number }>("SELECT DISTINCT id / 4096 AS payload FROM payload_row ORDER BY payload")
-      .toArray()
-      .map(({ payload }) => payload),
-  );
-}
-
-async function take(run: ReturnType<typeof fresh>["run"]): Promise<number | string> {
+async function take(run: RunStub): Promise<number | string> {
   using taken = await run.takeBatch(0);
   return taken.status === "batch" ? taken.batch.id : taken.status;
 }
@@ -55,7 +28,7 @@ afterEach(() => {
 
 test("an environment's floor ends after 60 s without a poll or a group, and comes back with the next", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   await run.registerEnvironment({ ...ENVIRONMENT, floor: 0.5 });
   await shard.submit([small("a"), small("b"), small("c"), small("d")]);
@@ -80,7 +53,7 @@ test("an environment's floor ends after 60 s without a poll or a group, and come
 });
 
 test("a floor ends when its environment disconnects", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   await run.registerEnvironment({ ...ENVIRONMENT, floor: 0.5 });
   await shard.submit([small("a"), small("b")]);
@@ -92,7 +65,7 @@ test("a floor ends when its environment disconnects", async () => {
 });
 
 test("a delivered batch's payloads are let go, but the latest group's stays until another came", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   await shard.submit([small("a"), small("b")]);
   expect(await take(run)).toBe(1);
@@ -108,7 +81,7 @@ test("a delivered batch's payloads are let go, but the latest group's stays unti
 });
 
 test("payloads of a refused request are let go", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   const verdicts = await shard.submit([small("a"), small("b", 5)]);
   expect(verdicts).toEqual([
@@ -120,7 +93,7 @@ test("payloads of a refused request are let go", async () => {
 });
 
 test("a reset lets go of what the run had, and what came after it stays", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   await shard.submit([small("a"), small("b"), small("c")]);
   expect(await take(run)).toBe(1);
@@ -136,7 +109,7 @@ test("a reset lets go of what the run had, and what came after it stays", async 
 });
 
 test("buffers, floors and unserved batches outlive the object", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   await run.registerEnvironment({ ...ENVIRONMENT, groupSize: 4 });
   await run.registerEnvironment({ ...ENVIRONMENT, floor: 0.5 });
@@ -155,7 +128,7 @@ test("buffers, floors and unserved batches outlive the object", async () => {
 });
 
 test("several who wait are served in the order in which they came", async () => {
-  const { run, shard } = fresh();
+  const { run, shard } = freshRun();
   await run.register(REGISTRATION);
   const [first, second, third] = [run.takeBatch(20_000), run.takeBatch(20_000), run.takeBatch(200)];
   await expect.poll(async () => (await run.overview()).waitingTrainers).toBe(3);

@@ -21,7 +21,7 @@ const READ_BYTES = 256 * 1024;
  * The decoded body, chunk by chunk, never more than `limit` bytes of it. A chunk is only valid until the next is asked for.
  * @throws ApiError 413 past the limit, 400 for broken gzip, 415 for another encoding.
  */
-export async function* bodyChunks(request: Request, limit: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+export async function* bodyChunks(request: Request, limit: number): AsyncGenerator<Uint8Array> {
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   if (encoding !== "identity" && encoding !== "gzip" && encoding !== "x-gzip") {
     throw new ApiError(415, `content-encoding ${encoding.slice(0, 32)} is not understood: send gzip or none`);
@@ -44,20 +44,17 @@ export async function* bodyChunks(request: Request, limit: number): AsyncGenerat
 }
 
 /** The text of a gzip member, or null if it is longer than `limit`. */
-function gunzipSmall(compressed: Uint8Array, limit: number): Uint8Array<ArrayBuffer> | null {
+function gunzipSmall(compressed: Uint8Array, limit: number): Uint8Array | null {
   try {
-    return new Uint8Array(gunzipSync(compressed, { maxOutputLength: limit }));
+    const { buffer, byteOffset, byteLength } = gunzipSync(compressed, { maxOutputLength: limit });
+    return new Uint8Array(buffer, byteOffset, byteLength);
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw new ApiError(400, INVALID_GZIP);
   }
 }
 
-async function* streamed(
-  body: ReadableStream | null,
-  isGzip: boolean,
-  limit: number,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* streamed(body: ReadableStream | null, isGzip: boolean, limit: number): AsyncGenerator<Uint8Array> {
   if (body === null) return;
   const stream = isGzip ? body.pipeThrough(new DecompressionStream("gzip")) : body;
   const reader = stream.getReader({ mode: "byob" });

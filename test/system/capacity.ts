@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync } from "node:fs";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createGunzip } from "node:zlib";
 import { send } from "../support/http.ts";
 import { check } from "./checks.ts";
-import { freePort, registration, ServerProcess } from "./server.ts";
+import { registration, type ServerProcess, withServer } from "./server.ts";
 
 const MIB = 1024 * 1024;
 
@@ -24,9 +21,11 @@ function longGroup(bytes: number): string {
 }
 
 /** Large groups and large batches go through in small pieces. */
-export async function largeFlows(): Promise<void> {
-  const server = new ServerProcess(await freePort(), mkdtempSync(join(tmpdir(), "lachesis-large-")));
-  await server.start();
+export function largeFlows(): Promise<void> {
+  return withServer(passLargeFlows);
+}
+
+async function passLargeFlows(server: ServerProcess): Promise<void> {
   await send({ method: "POST", url: `${server.url}/runs/one/register`, body: registration(1) });
   const text = longGroup(60 * MIB - 1024);
   await send({ method: "GET", url: `${server.url}/runs/one/status` });
@@ -71,13 +70,14 @@ export async function largeFlows(): Promise<void> {
     grown < FLOW_MEMORY_BYTES,
     `workerd grew by ${(grown / MIB).toFixed(0)} MB at most`,
   );
-  await server.stop();
 }
 
 /** A long queue costs a short time to wake, and nothing to poll. */
-export async function longQueue(): Promise<void> {
-  const server = new ServerProcess(await freePort(), mkdtempSync(join(tmpdir(), "lachesis-queue-")));
-  await server.start();
+export function longQueue(): Promise<void> {
+  return withServer(pollAndWake);
+}
+
+async function pollAndWake(server: ServerProcess): Promise<void> {
   // An odd batch of groups of two is never ready.
   await send({ method: "POST", url: `${server.url}/register`, body: registration(65_535) });
   const list = `[${Array.from({ length: 500 }, (_, i) => `{"tokens": [[${i}], [2]], "masks": [[1], [2]], "scores": [0.0, 1.0]}`).join(",")}]`;
@@ -102,7 +102,6 @@ export async function longQueue(): Promise<void> {
   const wake = performance.now() - started;
   check("100,000 queued groups outlive a restart", text.includes('"queue_size":100000'), text);
   check("and the Run wakes in under 2 s", wake < 2_000, `${wake.toFixed(0)} ms`);
-  await server.stop();
 }
 
 /** Median time of an empty poll in milliseconds. */
@@ -119,6 +118,8 @@ async function pollTime(server: ServerProcess): Promise<number> {
 function watch(server: ServerProcess): { stop(): number } {
   let peak = 0;
   const timer = setInterval(() => (peak = Math.max(peak, server.workerdRss())), 50);
+  // A part that fails leaves it running, which must not keep the process up.
+  timer.unref();
   return {
     stop() {
       clearInterval(timer);

@@ -1,10 +1,7 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { z } from "zod";
 import { type Answer, send } from "../support/http.ts";
 import { check } from "./checks.ts";
-import { freePort, registration, ServerProcess } from "./server.ts";
+import { registration, type ServerProcess, withServer } from "./server.ts";
 
 const GROUP_SIZE = 4;
 const BATCH_SIZE = 16;
@@ -45,10 +42,12 @@ class History {
  * Kills the server at random moments under load, starts it again on the same state, and then judges what its clients saw:
  * nothing that was answered `received` is lost or delivered twice, and a batch that broke off comes again whole.
  */
-export async function killUnderLoad(kills: number, random: () => number): Promise<void> {
-  const server = new ServerProcess(await freePort(), mkdtempSync(join(tmpdir(), "lachesis-kill-")));
+export function killUnderLoad(kills: number, random: () => number): Promise<void> {
+  return withServer((server) => load(server, kills, random));
+}
+
+async function load(server: ServerProcess, kills: number, random: () => number): Promise<void> {
   const history = new History();
-  await server.start();
   await send({ method: "POST", url: `${server.url}/register`, body: registration(BATCH_SIZE) });
 
   let nextSerial = 1;
@@ -76,7 +75,6 @@ export async function killUnderLoad(kills: number, random: () => number): Promis
   await trainer;
 
   await drain(server, history, () => nextSerial++, random);
-  await server.stop();
   judge(history);
 }
 

@@ -1,19 +1,18 @@
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { send } from "../support/http.ts";
 import { check } from "./checks.ts";
-import { freePort, registration, ServerProcess } from "./server.ts";
+import { registration, type ServerProcess, withServer } from "./server.ts";
 
 const GROUP = '{"tokens": [[1], [2]], "masks": [[1], [2]], "scores": [0.0, 1.0]}';
 const SERVED_WITHIN_MS = 15_000;
 
 /** A batch that falls to a waiting request whose connection was reset goes to the next who asks. */
-export async function lostWaiter(): Promise<void> {
-  const server = new ServerProcess(await freePort(), mkdtempSync(join(tmpdir(), "lachesis-waiter-")));
-  await server.start();
+export function lostWaiter(): Promise<void> {
+  return withServer(cutOffWhileWaiting);
+}
+
+async function cutOffWhileWaiting(server: ServerProcess): Promise<void> {
   await send({ method: "POST", url: `${server.url}/register`, body: registration(2) });
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
@@ -24,7 +23,6 @@ export async function lostWaiter(): Promise<void> {
   await send({ method: "POST", url: `${server.url}/scored_data`, body: GROUP });
   const served = await until(async () => (await text(server, "/batch")).includes('"tokens"'));
   check("a batch whose waiting trainer was cut off is served to the next", served);
-  await server.stop();
 }
 
 async function text(server: ServerProcess, path: string): Promise<string> {

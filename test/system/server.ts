@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { send } from "../support/http.ts";
 
@@ -82,8 +83,21 @@ export class ServerProcess {
   }
 }
 
+/** Runs `use` with a server on a state of its own. Both are gone afterwards, whatever happened. */
+export async function withServer(use: (server: ServerProcess) => Promise<void>): Promise<void> {
+  const state = mkdtempSync(join(tmpdir(), "lachesis-system-"));
+  const server = new ServerProcess(await freePort(), state);
+  try {
+    await server.start();
+    await use(server);
+  } finally {
+    await server.kill("group").catch(() => undefined);
+    rmSync(state, { recursive: true, force: true });
+  }
+}
+
 /** A port that was free a moment ago. */
-export function freePort(): Promise<number> {
+function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().listen(0, "127.0.0.1", () => {
       const address = probe.address();
