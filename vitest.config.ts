@@ -6,6 +6,8 @@ const NODE = [
   "cli/**/*.test.ts",
   "bench/**/*.test.ts",
   "scripts/**/*.test.ts",
+  "environments/**/*.test.ts",
+  "trainer/**/*.test.ts",
   "src/wire/scanner/**/*.test.ts",
   "durable-objects/run/assembler/**/*.test.ts",
 ];

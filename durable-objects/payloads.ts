@@ -41,6 +41,8 @@ export interface Envelope {
   readonly tokens: number;
   /** As the client said; null when it said nothing, and then the Run takes the step at arrival. */
   readonly policyVersion: number | null;
+  /** The rollout lease it was generated under, or null. All groups of a request have the same. */
+  readonly lease: number | null;
 }
 
 /** A group whose payload is stored and which the Run is asked to queue. */
@@ -49,6 +51,8 @@ const committedGroup = storedPayload.extend({
   sequences: count,
   tokens: count,
   policyVersion: z.int().nullable(),
+  // Commits that an earlier release stored have none.
+  lease: z.int().nullable().default(null),
 });
 export type CommittedGroup = z.infer<typeof committedGroup>;
 
@@ -62,7 +66,16 @@ export type Verdict =
   | { readonly status: "buffered"; readonly bufferedSequences: number }
   | { readonly status: "larger_than_batch"; readonly sequences: number; readonly batchSize: number }
   /** Another group of the same request was refused, and a request is taken whole or not at all. */
-  | { readonly status: "refused_with_request" };
+  | { readonly status: "refused_with_request" }
+  /** The rollout lease has ended in another way: `outcome` says how, "unknown" if it was never given out or long ago. */
+  | { readonly status: "lease_is_over"; readonly lease: number; readonly outcome: string }
+  /** The request holds more sequences than its rollout lease may bring. */
+  | {
+      readonly status: "larger_than_lease";
+      readonly lease: number;
+      readonly sequences: number;
+      readonly allowed: number;
+    };
 
 /** One commit of a shard: the groups of each request, in the order in which they are queued. */
 export interface Commit {

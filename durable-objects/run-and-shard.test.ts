@@ -5,7 +5,7 @@ import { freshRun, payloadsOf, REGISTRATION } from "./testing.ts";
 
 /** What a Run and its shards have to get right together. */
 
-const envelope = { environment: null, sequences: 2, tokens: 6, policyVersion: null };
+const envelope = { environment: null, sequences: 2, tokens: 6, policyVersion: null, lease: null };
 const bytes = new Uint8Array([97]);
 const small = (environment: number | null = null, sequences = 2): SmallGroup => ({
   ...envelope,

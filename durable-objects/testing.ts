@@ -15,6 +15,8 @@ export const REGISTRATION: Registration = {
   num_steps: 100,
   mixing: "fifo",
   payload_shards: 4,
+  max_batches_offpolicy: 3,
+  max_staleness: null,
 };
 
 let runs = 0;

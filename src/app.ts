@@ -4,6 +4,9 @@ import type { AppEnv } from "./app-env.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { batchRoutes } from "./routes/batch.ts";
 import { environmentRoutes } from "./routes/environment.ts";
+import { environmentsRoutes } from "./routes/environments.ts";
+import { policyRoutes } from "./routes/policy.ts";
+import { rolloutRoutes } from "./routes/rollouts.ts";
 import { scoredDataRoutes } from "./routes/scored-data.ts";
 import { statusRoutes } from "./routes/status.ts";
 import { trainerRoutes } from "./routes/trainer.ts";
@@ -12,8 +15,17 @@ import { INVALID_GZIP } from "./wire/body.ts";
 
 /** The API of one run. */
 export const runRoutes = new Hono<AppEnv>({ strict: false });
-for (const routes of [statusRoutes, trainerRoutes, environmentRoutes, scoredDataRoutes, batchRoutes])
-  runRoutes.route("/", routes);
+const families = [
+  statusRoutes,
+  trainerRoutes,
+  environmentRoutes,
+  scoredDataRoutes,
+  batchRoutes,
+  rolloutRoutes,
+  policyRoutes,
+  environmentsRoutes,
+];
+for (const routes of families) runRoutes.route("/", routes);
 
 /** Where a run's API is found: below its name, there also below an environment's label, and for the run "default" at the root. */
 const PREFIXES = ["/runs/:run/as/:label", "/runs/:run", "/"];

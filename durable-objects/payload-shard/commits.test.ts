@@ -4,7 +4,16 @@ import type { Commit, Verdict } from "../payloads.ts";
 import { freshRun } from "../testing.ts";
 import { Commits } from "./commits.ts";
 
-const GROUP = { environment: null, sequences: 2, tokens: 6, policyVersion: null, payload: 1, rows: 1, bytes: 1 };
+const GROUP = {
+  environment: null,
+  sequences: 2,
+  tokens: 6,
+  policyVersion: null,
+  lease: null,
+  payload: 1,
+  rows: 1,
+  bytes: 1,
+};
 const received = ({ requests }: Commit): Verdict[][] =>
   requests.map((groups) => groups.map(() => ({ status: "received" })));
 

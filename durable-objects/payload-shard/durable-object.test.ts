@@ -4,7 +4,7 @@ import { ROW_BYTES, rowId } from "../payloads.ts";
 import { freshRun, rowsOf } from "../testing.ts";
 import type { SmallGroup } from "./durable-object.ts";
 
-const envelope = { environment: null, sequences: 2, tokens: 6, policyVersion: null };
+const envelope = { environment: null, sequences: 2, tokens: 6, policyVersion: null, lease: null };
 const small = (text: string): SmallGroup => ({ ...envelope, row: new TextEncoder().encode(text), bytes: text.length });
 const row = (text: string) => ({ kind: "row" as const, row: new TextEncoder().encode(text), textLength: text.length });
 const end = { kind: "end" as const, envelope };

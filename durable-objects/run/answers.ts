@@ -3,12 +3,20 @@ import type { Delivery } from "./delivery.ts";
 import type { EnvironmentStatus } from "./environment-status.ts";
 import type { Explanation } from "./explain.ts";
 import type { Registration } from "./registration.ts";
+import type { Rollouts } from "./rollouts/rollouts.ts";
+import type { TrainerReport } from "./state.ts";
 
 /** What a trainer that asks for a batch gets. `delivery` must live as long as the batch is being streamed. */
 export type TakenBatch =
   | { readonly status: "unregistered" }
   | { readonly status: "none" }
   | { readonly status: "batch"; readonly batch: Batch; readonly delivery: Delivery };
+
+/** What an ack or a release did. */
+export type BatchChange =
+  | { readonly status: "changed"; readonly repeated: boolean }
+  /** No batch has that id: `last` is the highest there is. */
+  | { readonly status: "unknown"; readonly last: number };
 
 export type RegisteredEnvironment =
   | { readonly status: "no_trainer" }
@@ -46,5 +54,10 @@ export interface RunOverview extends RunStatus {
   readonly receivedGroups: number;
   readonly environments: { readonly registered: number; readonly connected: number; readonly alive: number };
   readonly openBatches: number;
+  /** Of those, the ones a trainer holds under a lease. */
+  readonly leasedBatches: number;
+  readonly trainer: TrainerReport | null;
+  readonly policyVersion: number;
+  readonly admission: ReturnType<Rollouts["admission"]>;
   readonly waitingTrainers: number;
 }

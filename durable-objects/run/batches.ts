@@ -16,9 +16,11 @@ export interface Batch {
   readonly id: number;
   readonly step: number;
   readonly groups: readonly BatchGroup[];
+  /** Until when its trainer may acknowledge it, in Unix milliseconds; 0 without a batch lease. */
+  readonly leaseUntil: number;
 }
 
-type BatchRow = { id: number; step: number };
+type BatchRow = { id: number; step: number; lease_until: number };
 
 /** Groups listed in one row: about 1 MB of JSON. */
 const GROUPS_PER_PART = 8_000;
@@ -30,7 +32,7 @@ export class Batches {
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    for (const batch of this.#read("SELECT id, step FROM batch WHERE delivered = 0 ORDER BY id"))
+    for (const batch of this.#read("SELECT * FROM batch WHERE delivered = 0 ORDER BY id"))
       this.#open.set(batch.id, batch);
   }
 
@@ -40,7 +42,12 @@ export class Batches {
   }
 
   add(batch: Batch): void {
-    this.#sql.exec("INSERT INTO batch (id, step, delivered) VALUES (?, ?, 0)", batch.id, batch.step);
+    this.#sql.exec(
+      "INSERT INTO batch (id, step, delivered, lease_until) VALUES (?, ?, 0, ?)",
+      batch.id,
+      batch.step,
+      batch.leaseUntil,
+    );
     for (let part = 0; part * GROUPS_PER_PART < batch.groups.length; part++) {
       const groups = batch.groups.slice(part * GROUPS_PER_PART, (part + 1) * GROUPS_PER_PART);
       this.#sql.exec(
@@ -60,9 +67,18 @@ export class Batches {
     return true;
   }
 
+  /** Gives an open batch a lease until then, or takes it away (0). Returns the batch as it is now. */
+  lease(batch: Batch, until: number): Batch {
+    if (batch.leaseUntil === until) return batch;
+    const leased = { ...batch, leaseUntil: until };
+    this.#sql.exec("UPDATE batch SET lease_until = ? WHERE id = ?", until, batch.id);
+    this.#open.set(batch.id, leased);
+    return leased;
+  }
+
   /** Some of the delivered batches whose payloads are still stored. */
   toDiscard(): Batch[] {
-    return this.#read("SELECT id, step FROM batch WHERE delivered = 1 ORDER BY id LIMIT 4");
+    return this.#read("SELECT * FROM batch WHERE delivered = 1 ORDER BY id LIMIT 4");
   }
 
   forget(id: number): void {
@@ -72,11 +88,11 @@ export class Batches {
 
   #read(query: string): Batch[] {
     const rows = this.#sql.exec<BatchRow>(query).toArray();
-    return rows.map(({ id, step }) => {
+    return rows.map(({ id, step, lease_until: leaseUntil }) => {
       const parts = this.#sql
         .exec<{ groups: string }>("SELECT groups FROM batch_part WHERE batch = ? ORDER BY part", id)
         .toArray();
-      return { id, step, groups: parts.flatMap(({ groups }) => batchGroups.parse(JSON.parse(groups))) };
+      return { id, step, leaseUntil, groups: parts.flatMap(({ groups }) => batchGroups.parse(JSON.parse(groups))) };
     });
   }
 }

@@ -4,7 +4,7 @@ import type { Commit, CommittedGroup } from "../payloads.ts";
 import { freshRun, REGISTRATION, type RunStub } from "../testing.ts";
 
 function group(payload: number, sequences = 2, environment: number | null = null): CommittedGroup {
-  return { environment, sequences, tokens: sequences, policyVersion: null, payload, rows: 1, bytes: 10 };
+  return { environment, sequences, tokens: sequences, policyVersion: null, lease: null, payload, rows: 1, bytes: 10 };
 }
 
 const commit = (sequence: number, ...groups: CommittedGroup[]): Commit => ({ shard: 0, sequence, requests: [groups] });

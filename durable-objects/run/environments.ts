@@ -1,4 +1,5 @@
 import { floorsInSequences } from "./assembler/index.ts";
+import { DEFAULT_LEASING, type Leasing, leasing } from "./leasing.ts";
 
 /** An environment that hasn't been heard from for this long has no floor (P5). */
 export const SILENT_AFTER_MS = 60_000;
@@ -15,13 +16,22 @@ export interface NewEnvironment {
   readonly groupSize: number;
   readonly weight: number;
   readonly floor: number | null;
+  /** Whoever registers with the key of an environment is that environment. */
+  readonly key?: string | null;
+  readonly leasing?: Leasing;
 }
 
 export interface Environment extends NewEnvironment {
   readonly id: number;
+  readonly key: string | null;
+  readonly leasing: Leasing;
   /** Its name with a number that no other environment of that name has. */
   readonly wandbName: string;
   connected: boolean;
+  /** The next item of its sequence that a rollout lease names. */
+  nextItem: number;
+  /** The last multiple of steps_per_eval at which it was told to evaluate. */
+  lastEvaluation: number;
   /** In memory alone: a poll writes nothing. When the object wakes, everyone counts as heard from just then. */
   lastHeard: number;
 }
@@ -36,6 +46,10 @@ type EnvironmentRow = {
   weight: number;
   floor: number | null;
   connected: number;
+  key: string | null;
+  leasing: string | null;
+  next_item: number;
+  last_evaluation: number;
 };
 
 /** The environments of a run. */
@@ -44,6 +58,7 @@ export class Environments {
   readonly #byId = new Map<number, Environment>();
   readonly #countByName = new Map<string, number>();
   readonly #lastByLabel = new Map<string, Environment>();
+  readonly #byKey = new Map<string, Environment>();
   #floors: {
     readonly batchSize: number;
     readonly until: number;
@@ -64,6 +79,10 @@ export class Environments {
         weight: row.weight,
         floor: row.floor,
         connected: row.connected === 1,
+        key: row.key,
+        leasing: row.leasing === null ? DEFAULT_LEASING : leasing.parse(JSON.parse(row.leasing)),
+        nextItem: row.next_item,
+        lastEvaluation: row.last_evaluation,
         lastHeard: now,
       });
     }
@@ -95,7 +114,18 @@ export class Environments {
     return [...this.#byId.values()].filter((environment) => environment.connected);
   }
 
-  register(environment: NewEnvironment, now: number): Environment {
+  /** The environment that registered with a key. */
+  keyed(key: string): Environment | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /**
+   * Registers an environment, or one again that comes with a key it had before: it keeps its id, its place in its items and
+   * its name, and gets the settings it asks for now. `step` is the run's.
+   */
+  register(environment: NewEnvironment, now: number, step = 0): Environment {
+    const known = environment.key == null ? undefined : this.#byKey.get(environment.key);
+    if (known !== undefined) return this.#again(known, environment, now);
     const number = this.#countByName.get(environment.name) ?? 0;
     const kept: Environment = {
       ...environment,
@@ -103,10 +133,16 @@ export class Environments {
       wandbName: `${environment.name}_${number}`,
       connected: true,
       lastHeard: now,
+      key: environment.key ?? null,
+      leasing: environment.leasing ?? { ...DEFAULT_LEASING, leaseSequences: environment.groupSize },
+      nextItem: 0,
+      lastEvaluation: 0,
     };
+    // What was crossed before it came is not its to evaluate.
+    if (kept.leasing.stepsPerEval > 0) kept.lastEvaluation = Math.floor(step / kept.leasing.stepsPerEval);
     this.#sql.exec(
-      `INSERT INTO environment (id, label, name, wandb_name, max_token_length, group_size, weight, floor, connected)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+      `INSERT INTO environment (id, label, name, wandb_name, max_token_length, group_size, weight, floor, connected,
+         key, leasing, last_evaluation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
       kept.id,
       kept.label,
       kept.name,
@@ -115,9 +151,25 @@ export class Environments {
       kept.groupSize,
       kept.weight,
       kept.floor,
+      kept.key,
+      JSON.stringify(kept.leasing),
+      kept.lastEvaluation,
     );
     this.#keep(kept);
     return kept;
+  }
+
+  /** Keeps how far an environment's items and evaluations have come. */
+  saveProgress(id: number): void {
+    const environment = this.#byId.get(id);
+    if (environment === undefined) return;
+    const { nextItem, lastEvaluation } = environment;
+    this.#sql.exec(
+      "UPDATE environment SET next_item = ?, last_evaluation = ? WHERE id = ?",
+      nextItem,
+      lastEvaluation,
+      id,
+    );
   }
 
   /** Notes a sign of life. */
@@ -150,9 +202,41 @@ export class Environments {
     return sequences;
   }
 
+  /** Writes nothing when nothing changed, as an environment's Worker registers every minute. */
+  #again(known: Environment, asked: NewEnvironment, now: number): Environment {
+    const { maxTokenLength, groupSize, weight, floor, label } = asked;
+    const kept = {
+      ...known,
+      ...{ maxTokenLength, groupSize, weight, floor, label },
+      leasing: asked.leasing ?? known.leasing,
+      connected: true,
+    };
+    this.heard(known, now);
+    kept.lastHeard = now;
+    if (JSON.stringify(kept) === JSON.stringify({ ...known, lastHeard: now })) return known;
+    this.#sql.exec(
+      `UPDATE environment SET label = ?, max_token_length = ?, group_size = ?, weight = ?, floor = ?, connected = 1, leasing = ?
+       WHERE id = ?`,
+      label,
+      maxTokenLength,
+      groupSize,
+      weight,
+      floor,
+      JSON.stringify(kept.leasing),
+      known.id,
+    );
+    this.#index(kept);
+    return kept;
+  }
+
   #keep(environment: Environment): void {
-    this.#byId.set(environment.id, environment);
     this.#countByName.set(environment.name, (this.#countByName.get(environment.name) ?? 0) + 1);
+    this.#index(environment);
+  }
+
+  #index(environment: Environment): void {
+    this.#byId.set(environment.id, environment);
+    if (environment.key !== null) this.#byKey.set(environment.key, environment);
     if (environment.label !== null) this.#lastByLabel.set(environment.label, environment);
     this.#changed();
   }

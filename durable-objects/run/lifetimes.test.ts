@@ -9,7 +9,7 @@ const ENVIRONMENT = { name: "math", label: null, maxTokenLength: 64, groupSize: 
 
 function small(text: string, sequences = 2, environment: number | null = null): SmallGroup {
   const row = new TextEncoder().encode(text);
-  return { environment, sequences, tokens: 6, policyVersion: null, row, bytes: row.length };
+  return { environment, sequences, tokens: 6, policyVersion: null, lease: null, row, bytes: row.length };
 }
 
 async function take(run: RunStub): Promise<number | string> {

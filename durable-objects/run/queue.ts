@@ -1,5 +1,6 @@
 import type { CommittedGroup, PayloadAddress, Verdict } from "../payloads.ts";
 import { QueueIndex } from "./assembler/index.ts";
+import { PolicyVersions } from "./policy-versions.ts";
 import { subsetOfSize } from "./subset.ts";
 
 /** A group as the Run keeps it. */
@@ -23,10 +24,7 @@ type QueuedRow = {
   bytes: number;
 };
 
-interface BufferedGroup {
-  readonly age: number;
-  readonly sequences: number;
-}
+type BufferedGroup = Pick<KeptGroup, "age" | "sequences" | "policyVersion">;
 
 /** What the queue needs to know of an environment. */
 export interface GroupSizes {
@@ -42,22 +40,36 @@ export class Queue {
   readonly #sql: SqlStorage;
   readonly index = new QueueIndex();
   readonly #buffers = new Map<number, BufferedGroup[]>();
+  readonly #versions = new PolicyVersions();
+  #buffered = 0;
   #bytes = 0;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    type Row = { age: number; environment: number | null; sequences: number; bytes: number; buffered: number };
-    const rows = sql.exec<Row>("SELECT age, environment, sequences, bytes, buffered FROM queued_group ORDER BY age");
-    for (const { age, environment, sequences, bytes, buffered } of rows) {
+    type Row = Pick<QueuedRow, "age" | "environment" | "sequences" | "bytes" | "policy_version"> & { buffered: number };
+    const rows = sql.exec<Row>(
+      "SELECT age, environment, sequences, bytes, policy_version, buffered FROM queued_group ORDER BY age",
+    );
+    for (const { age, environment, sequences, bytes, policy_version: policyVersion, buffered } of rows) {
       this.#bytes += bytes;
-      if (buffered === 1 && environment !== null) this.#buffer(environment).push({ age, sequences });
-      else this.index.add({ age, environment, size: sequences });
+      if (buffered === 1 && environment !== null) this.#hold(environment, { age, sequences, policyVersion });
+      else this.#enter({ age, environment, sequences, policyVersion });
     }
   }
 
   /** Text of all queued and buffered groups. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Sequences in all buffers. */
+  get allBuffered(): number {
+    return this.#buffered;
+  }
+
+  /** Ages of the queued groups that are older than a policy version. */
+  olderThan(policyVersion: number): number[] {
+    return this.#versions.below(policyVersion);
   }
 
   bufferedSequences(environment: number): number {
@@ -87,11 +99,12 @@ export class Queue {
       small ? 1 : 0,
     );
     this.#bytes += group.bytes;
+    const { policyVersion } = group;
     if (!small) {
-      this.index.add({ age, environment, size: sequences });
+      this.#enter({ age, environment, sequences, policyVersion });
       return { status: "received" };
     }
-    this.#addToBuffer(environment, groupSize, { age, sequences });
+    this.#addToBuffer(environment, groupSize, { age, sequences, policyVersion });
     return { status: "buffered", bufferedSequences: this.bufferedSequences(environment) };
   }
 
@@ -108,8 +121,9 @@ export class Queue {
       this.#sql.exec("DELETE FROM queued_group WHERE age = ?", age);
       return keptGroup(row);
     });
-    for (const { age, environment, sequences, bytes } of groups) {
+    for (const { age, environment, sequences, bytes, policyVersion } of groups) {
       this.index.remove(age, environment, sequences);
+      this.#versions.remove(policyVersion, age);
       this.#bytes -= bytes;
     }
     return groups;
@@ -120,31 +134,40 @@ export class Queue {
    * size of 4) all of it does, because nothing would ever release it.
    */
   #addToBuffer(environment: number, groupSize: number, group: BufferedGroup): void {
-    const buffer = this.#buffer(environment);
-    buffer.push(group);
+    const buffer = this.#hold(environment, group);
     if (sum(buffer) < groupSize) return;
     const exact = subsetOfSize(
       buffer.map(({ sequences }) => sequences),
       groupSize,
     );
     this.#release(environment, exact === null ? buffer : exact.flatMap((index) => buffer[index] ?? []));
-    if (sum(this.#buffer(environment)) >= groupSize) this.releaseBuffer(environment);
+    if (this.bufferedSequences(environment) >= groupSize) this.releaseBuffer(environment);
   }
 
   #release(environment: number, groups: readonly BufferedGroup[]): void {
-    for (const { age, sequences } of groups) {
-      this.#sql.exec("UPDATE queued_group SET buffered = 0 WHERE age = ?", age);
-      this.index.add({ age, environment, size: sequences });
+    for (const group of groups) {
+      this.#sql.exec("UPDATE queued_group SET buffered = 0 WHERE age = ?", group.age);
+      this.#enter({ environment, ...group });
+      this.#buffered -= group.sequences;
     }
     const rest = (this.#buffers.get(environment) ?? []).filter((group) => !groups.includes(group));
     if (rest.length > 0) this.#buffers.set(environment, rest);
     else this.#buffers.delete(environment);
   }
 
-  #buffer(environment: number): BufferedGroup[] {
+  /** Adds a group to its environment's buffer, and returns that. */
+  #hold(environment: number, group: BufferedGroup): BufferedGroup[] {
     const buffer = this.#buffers.get(environment) ?? [];
     this.#buffers.set(environment, buffer);
+    buffer.push(group);
+    this.#buffered += group.sequences;
     return buffer;
+  }
+
+  /** A group counts from here on. */
+  #enter({ age, environment, sequences, policyVersion }: BufferedGroup & Pick<KeptGroup, "environment">): void {
+    this.index.add({ age, environment, size: sequences });
+    this.#versions.add(policyVersion, age);
   }
 }
 

@@ -3,6 +3,10 @@ import { z } from "zod";
 /** Sequences a batch may have at most: the list of its groups goes to the Worker in one message, of 32 MiB at most. */
 export const MAX_BATCH_SIZE = 65_536;
 
+/** Batches that may be under way, unless the trainer says otherwise: as many as stock environments make. */
+export const DEFAULT_BATCHES_OFFPOLICY = 3;
+export const MAX_BATCHES_OFFPOLICY = 1_000;
+
 /** What the first trainer of a run settles. Field names are the wire's. */
 export const registration = z.object({
   wandb_group: z.string().nullable(),
@@ -15,6 +19,10 @@ export const registration = z.object({
   num_steps: z.int(),
   mixing: z.enum(["fifo", "weighted"]),
   payload_shards: z.int().min(1).max(64),
+  /** Queued and leased sequences never exceed this many batches through rollout leases. */
+  max_batches_offpolicy: z.int().min(1).max(MAX_BATCHES_OFFPOLICY).default(DEFAULT_BATCHES_OFFPOLICY),
+  /** Groups staler than this are dropped at hand-out; null for no bound. */
+  max_staleness: z.int().min(0).nullable().default(null),
 });
 
 export type Registration = z.infer<typeof registration>;

@@ -65,4 +65,76 @@ export const migrations: Migrations = [
       commit_sequence INTEGER NOT NULL  -- the last commit taken before the reset
     )`);
   },
+  (sql) => {
+    sql.exec("ALTER TABLE run ADD COLUMN policy_version INTEGER"); // null until a trainer publishes one
+    sql.exec("ALTER TABLE run ADD COLUMN trainer TEXT"); // TrainerReport of the last ack, as JSON
+    sql.exec("ALTER TABLE batch ADD COLUMN lease_until INTEGER NOT NULL DEFAULT 0"); // Unix milliseconds
+    sql.exec("ALTER TABLE environment ADD COLUMN key TEXT"); // registering again under it is the same environment
+    sql.exec("ALTER TABLE environment ADD COLUMN leasing TEXT"); // Leasing as JSON; null: the defaults
+    sql.exec("ALTER TABLE environment ADD COLUMN next_item INTEGER NOT NULL DEFAULT 0");
+    sql.exec("ALTER TABLE environment ADD COLUMN last_evaluation INTEGER NOT NULL DEFAULT 0"); // in multiples of steps_per_eval
+    sql.exec(`CREATE TABLE endpoint (
+      id INTEGER PRIMARY KEY,
+      url TEXT NOT NULL,
+      model TEXT NOT NULL,
+      backend TEXT NOT NULL,
+      secret TEXT,                      -- a name, never a value
+      max_training_requests INTEGER NOT NULL,
+      max_evaluation_requests INTEGER NOT NULL,
+      current INTEGER NOT NULL          -- 0: replaced; the last row stays, so that ids go on
+    )`);
+    // Open leases, and closed ones for a day: a submission that comes again is answered from here.
+    sql.exec(`CREATE TABLE rollout_lease (
+      id INTEGER PRIMARY KEY,
+      environment INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      item INTEGER,                     -- null for a follow-up item and for an evaluation
+      backlog TEXT,                     -- a follow-up item as JSON
+      seed INTEGER NOT NULL,
+      attempt INTEGER NOT NULL,
+      policy_version INTEGER NOT NULL,
+      step INTEGER NOT NULL,
+      endpoint INTEGER NOT NULL,
+      sequences INTEGER NOT NULL,       -- room kept for it
+      expires_at INTEGER NOT NULL,
+      admitted INTEGER NOT NULL,        -- queued and leased sequences right after it was given out
+      follow_ups TEXT,                  -- [item as JSON, …] as JSON: drawn once the lease ends well
+      outcome TEXT,                     -- null while it is open
+      reason TEXT,
+      closed_at INTEGER,
+      groups INTEGER NOT NULL DEFAULT 0,
+      verdicts TEXT                     -- of its groups, as JSON, unless all were "received"
+    )`);
+    // Follow-ups, and items whose lease was lost: drawn before new ones.
+    sql.exec(`CREATE TABLE waiting_item (
+      id INTEGER PRIMARY KEY,
+      environment INTEGER NOT NULL,
+      item INTEGER,
+      backlog TEXT,
+      seed INTEGER NOT NULL,
+      attempt INTEGER NOT NULL
+    )`);
+    sql.exec(`CREATE TABLE outcome (
+      environment INTEGER NOT NULL,     -- -1: groups that came without one
+      outcome TEXT NOT NULL,
+      reason TEXT NOT NULL,             -- "" where there is none
+      count INTEGER NOT NULL,
+      PRIMARY KEY (environment, outcome, reason)
+    ) WITHOUT ROWID`);
+    sql.exec(`CREATE TABLE evaluation (
+      id INTEGER PRIMARY KEY,
+      environment INTEGER NOT NULL,
+      step INTEGER NOT NULL,
+      metrics TEXT NOT NULL             -- {name: number} as JSON
+    )`);
+    sql.exec(
+      "CREATE TABLE environment_state (environment INTEGER PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL)",
+    );
+    sql.exec(`CREATE TABLE environment_checkpoint (
+      environment INTEGER NOT NULL,
+      step INTEGER NOT NULL,            -- of the trainer's checkpoint
+      state TEXT NOT NULL,
+      PRIMARY KEY (environment, step)
+    ) WITHOUT ROWID`);
+  },
 ];

@@ -1,16 +1,5 @@
-import { z } from "zod";
 import { type Commit, type PayloadAddress, payloadAddress, type Verdict } from "../payloads.ts";
-
-const verdicts: z.ZodType<Verdict[][]> = z.array(
-  z.array(
-    z.discriminatedUnion("status", [
-      z.object({ status: z.literal("received") }),
-      z.object({ status: z.literal("buffered"), bufferedSequences: z.int() }),
-      z.object({ status: z.literal("larger_than_batch"), sequences: z.int(), batchSize: z.int() }),
-      z.object({ status: z.literal("refused_with_request") }),
-    ]),
-  ),
-);
+import { readCommitVerdicts } from "./verdicts.ts";
 
 type ShardRow = {
   shard: number;
@@ -59,8 +48,7 @@ export class Shards {
   verdictsIfTaken(commit: Commit): Verdict[][] | null {
     const row = this.#rows.get(commit.shard);
     if (row === undefined || commit.sequence > row.commit_sequence) return null;
-    if (commit.sequence === row.commit_sequence && row.verdicts !== null)
-      return verdicts.parse(JSON.parse(row.verdicts));
+    if (commit.sequence === row.commit_sequence && row.verdicts !== null) return readCommitVerdicts(row.verdicts);
     return commit.requests.map((groups) => groups.map(() => ({ status: "received" })));
   }
 

@@ -1,22 +1,31 @@
-/** A request that waits for a batch. */
-interface Waiter<T> {
+/** A request that waits. */
+interface Waiter<Q, T> {
+  readonly request: Q;
   readonly until: number;
   readonly resolve: (value: T) => void;
 }
 
-/** Floors end with time, not with an event, so those who wait are looked after this often. */
+/** What is given to one of those who wait. */
+export interface Served<Q, T> {
+  readonly request: Q;
+  readonly answer: T;
+}
+
+/** Floors and cool-downs end with time, not with an event, so those who wait are looked after this often. */
 const RECHECK_MS = 1000;
 
-/** Requests that wait until `attempt` gives them something, first come first served. */
-export class Waiters<T> {
-  readonly #attempt: () => T | null;
-  readonly #nothing: () => T;
-  #waiting: Waiter<T>[] = [];
+/** Requests that wait until they can be served. */
+export class Waiters<Q extends object, T> {
+  readonly #serve: (requests: readonly Q[]) => Iterable<Served<Q, T>>;
+  readonly #nothing: (request: Q) => T;
+  #waiting: Waiter<Q, T>[] = [];
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  /** `attempt` returns null while there is nothing to hand out; `nothing` is what a waiter gets when its time is up. */
-  constructor(attempt: () => T | null, nothing: () => T) {
-    this.#attempt = attempt;
+  /**
+   * `serve` gets those who wait, longest first, and serves whom it can; `nothing` is what a waiter gets when its time is up.
+   */
+  constructor(serve: (requests: readonly Q[]) => Iterable<Served<Q, T>>, nothing: (request: Q) => T) {
+    this.#serve = serve;
     this.#nothing = nothing;
   }
 
@@ -24,9 +33,10 @@ export class Waiters<T> {
     return this.#waiting.length;
   }
 
-  wait(milliseconds: number): Promise<T> {
+  /** A request may wait once at a time. */
+  wait(request: Q, milliseconds: number): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
-    this.#waiting.push({ until: Date.now() + milliseconds, resolve });
+    this.#waiting.push({ request, until: Date.now() + milliseconds, resolve });
     // The newcomer may be the first whose time is up.
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -36,10 +46,11 @@ export class Waiters<T> {
 
   /** Something changed: serves as many as can be served. */
   wake(): void {
-    while (this.#waiting.length > 0) {
-      const value = this.#attempt();
-      if (value === null) break;
-      this.#waiting.shift()?.resolve(value);
+    if (this.#waiting.length === 0) return;
+    for (const { request, answer } of this.#serve(this.#waiting.map((waiter) => waiter.request))) {
+      const served = this.#waiting.find((waiter) => waiter.request === request);
+      this.#waiting = this.#waiting.filter((waiter) => waiter !== served);
+      served?.resolve(answer);
     }
   }
 
@@ -57,7 +68,7 @@ export class Waiters<T> {
       const now = Date.now();
       const over = this.#waiting.filter(({ until }) => until <= now);
       this.#waiting = this.#waiting.filter(({ until }) => until > now);
-      for (const waiter of over) waiter.resolve(this.#nothing());
+      for (const waiter of over) waiter.resolve(this.#nothing(waiter.request));
       this.#schedule();
     }
   }

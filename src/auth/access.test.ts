@@ -23,6 +23,19 @@ const ROUTES: readonly (readonly [method: string, path: string, roles: readonly 
   ["GET", "/status-env", ["environment", "admin"]],
   ["POST", "/scored_data", ["environment", "admin"]],
   ["POST", "/scored_data_list", ["environment", "admin"]],
+  ["POST", "/batches/1/ack", ["trainer", "admin"]],
+  ["POST", "/batches/1/release", ["trainer", "admin"]],
+  ["POST", "/policy", ["trainer", "admin"]],
+  ["GET", "/policy", ["environment", "trainer", "viewer", "admin"]],
+  ["GET", "/leases", ["environment", "trainer", "viewer", "admin"]],
+  ["POST", "/leases", ["environment", "admin"]],
+  ["POST", "/leases/1/renew", ["environment", "admin"]],
+  ["POST", "/leases/1/close", ["environment", "admin"]],
+  ["POST", "/leases/1/backlog", ["environment", "admin"]],
+  ["GET", "/environments", ["environment", "trainer", "viewer", "admin"]],
+  ["GET", "/environments/0/state", ["environment", "admin"]],
+  ["PUT", "/environments/0/state", ["environment", "admin"]],
+  ["GET", "/evaluations", ["environment", "trainer", "viewer", "admin"]],
 ];
 const ROLES: readonly Role[] = ["environment", "trainer", "viewer", "admin"];
 

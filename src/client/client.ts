@@ -1,4 +1,30 @@
 import { z } from "zod";
+import { answers } from "../wire/messages.ts";
+import {
+  type BatchChange,
+  backlogAnswer,
+  batchChange,
+  type CloseAnswer,
+  closeAnswer,
+  type closeBody,
+  type EnvironmentState,
+  type EnvironmentsAnswer,
+  environmentsAnswer,
+  evaluationsAnswer,
+  type LeaseList,
+  type LeasesAnswer,
+  leaseList,
+  leasesAnswer,
+  policyAnswer,
+  type policyBody,
+  type RenewAnswer,
+  renewAnswer,
+  type renewBody,
+  stateAnswer,
+} from "../wire/rollouts.ts";
+import { ClientError, type RequestOptions, Transport, type TransportOptions } from "./transport.ts";
+
+export { ClientError, type TransportOptions as ClientOptions } from "./transport.ts";
 
 const overview = z.looseObject({
   current_step: z.int(),
@@ -6,45 +32,230 @@ const overview = z.looseObject({
   explain: z.looseObject({ reason: z.string(), message: z.string(), queued_sequences: z.int() }),
   received_groups: z.int(),
   environments: z.looseObject({ connected: z.int(), alive: z.int() }),
+  trainer: z
+    .looseObject({ step: z.int().nullable(), metrics: z.record(z.string(), z.number()) })
+    .nullish()
+    .transform((value) => value ?? null),
 });
 
 /** What a run says of itself when asked to explain. */
 export type Overview = z.infer<typeof overview>;
 
-export interface ClientOptions {
-  /** The server's URL, with or without /runs/RUN. */
-  readonly url: string | URL;
-  readonly token?: string | undefined;
+/** A trainer's settings: the stock fields and those of this server. */
+export interface TrainerSettings {
+  readonly wandb_group?: string | null;
+  readonly wandb_project?: string | null;
+  /** Sequences of a batch. */
+  readonly batch_size: number;
+  readonly max_token_len: number;
+  readonly checkpoint_dir?: string;
+  readonly save_checkpoint_interval?: number;
+  readonly starting_step?: number;
+  readonly num_steps: number;
+  readonly mixing?: "fifo" | "weighted";
+  readonly payload_shards?: number;
+  readonly max_batches_offpolicy?: number;
+  readonly max_staleness?: number | null;
 }
 
-/** An answer that was not a success, in the server's words. */
-export class ClientError extends Error {
-  readonly status: number;
-
-  constructor(status: number, detail: string) {
-    super(`${status}: ${detail}`);
-    this.status = status;
-  }
+/** An environment's settings. */
+export interface EnvironmentSettings {
+  readonly desired_name: string;
+  readonly max_token_length: number;
+  readonly group_size: number;
+  readonly weight?: number;
+  readonly min_batch_allocation?: number | null;
+  readonly key?: string;
+  readonly lease_sequences?: number;
+  readonly lease_seconds?: number;
+  readonly steps_per_eval?: number;
+  readonly evaluation_handling?: "stop" | "limit" | "none";
+  readonly evaluation_limit?: number;
 }
 
-/** The public API, typed. */
+export type Registered = z.infer<typeof answers.registerEnvironment>;
+export type RenewRequest = z.input<typeof renewBody>;
+export type CloseRequest = z.input<typeof closeBody>;
+export type PolicyChange = z.input<typeof policyBody>;
+export type Policy = z.infer<typeof policyAnswer>;
+
+/** A batch as a trainer gets it. Its groups are not looked into here: they may be large, and the trainer knows their shape. */
+export interface LeasedBatch {
+  readonly id: number;
+  readonly step: number;
+  readonly groups: readonly unknown[];
+}
+
+const batchBody = z.looseObject({
+  status: z.string().optional(),
+  message: z.string().optional(),
+  batch: z.array(z.unknown()).nullable(),
+});
+
+/** Seconds a request is given beyond what it may wait at the server. */
+const GRACE_SECONDS = 30;
+
+/**
+ * The public API, typed. Requests that may be repeated without harm are, a few times and with growing waits, when the
+ * server isn't reachable or answers 429 or 5xx; Retry-After is honoured.
+ * @throws ClientError for every answer that is no success; its `status` is 0 when there was no answer at all.
+ */
 export class Client {
-  readonly #base: string;
-  readonly #headers: Record<string, string>;
+  readonly #transport: Transport;
 
-  constructor({ url, token }: ClientOptions) {
-    this.#base = String(url).replace(/\/$/, "");
-    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  constructor(options: TransportOptions) {
+    this.#transport = new Transport(options);
   }
 
   /** Step, queue, environments, and why no batch is ready. */
   async overview(): Promise<Overview> {
-    return overview.parse(await this.#get("/status?explain"));
+    return this.#get("/status?explain", overview);
   }
 
-  async #get(path: string): Promise<unknown> {
-    const response = await fetch(`${this.#base}${path}`, { headers: this.#headers });
-    if (!response.ok) throw new ClientError(response.status, await response.text());
-    return response.json();
+  /** Registers a trainer. Returns what of its settings the run ignores, in words, or null. */
+  async registerTrainer(settings: TrainerSettings): Promise<string | null> {
+    const body = {
+      wandb_group: null,
+      wandb_project: null,
+      checkpoint_dir: "",
+      save_checkpoint_interval: 0,
+      starting_step: 0,
+      ...settings,
+    };
+    const response = await this.#transport.send("POST", "/register", { body, repeatable: true });
+    return response.headers.get("lachesis-notice");
+  }
+
+  /** Takes a batch for `lease` seconds, waiting up to `wait` seconds for one. Null when there was none. */
+  async takeBatch({
+    lease,
+    wait,
+    signal,
+  }: {
+    lease: number;
+    wait: number;
+    signal?: AbortSignal;
+  }): Promise<LeasedBatch | null> {
+    const response = await this.#transport.send("GET", `/batch?lease=${lease}&wait=${wait}`, {
+      repeatable: true,
+      timeoutSeconds: wait + 300,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const { status, message, batch } = batchBody.parse(await response.json());
+    if (status === "error") throw new ClientError(409, message ?? "the run refused to give a batch");
+    if (batch === null) return null;
+    const id = Number(response.headers.get("lachesis-batch"));
+    const step = Number(response.headers.get("lachesis-step"));
+    return { id, step, groups: batch };
+  }
+
+  /** Says that a leased batch has been learned from. It is never served again. */
+  acknowledge(
+    batch: number,
+    { step, metrics }: { step?: number; metrics?: Record<string, number> } = {},
+  ): Promise<BatchChange> {
+    return this.#post(`/batches/${batch}/ack`, { step: step ?? null, metrics: metrics ?? {} }, batchChange);
+  }
+
+  /** Gives a leased batch back: it is served again, under the same id. */
+  release(batch: number): Promise<BatchChange> {
+    return this.#post(`/batches/${batch}/release`, {}, batchChange);
+  }
+
+  /** Publishes a policy version, or inference endpoints, or both. */
+  publish(change: PolicyChange): Promise<Policy> {
+    return this.#post("/policy", change, policyAnswer);
+  }
+
+  policy(): Promise<Policy> {
+    return this.#get("/policy", policyAnswer);
+  }
+
+  registerEnvironment(settings: EnvironmentSettings): Promise<Registered> {
+    const body = { weight: 1, ...settings };
+    // Without a key every registration makes another environment.
+    return this.#post("/register-env", body, answers.registerEnvironment, { repeatable: settings.key !== undefined });
+  }
+
+  async disconnectEnvironment(id: number): Promise<void> {
+    await this.#post("/disconnect-env", { env_id: id }, answers.disconnect);
+  }
+
+  /** Asks for up to `count` rollout leases, waiting up to `wait` seconds for the first. */
+  leases(
+    environment: number,
+    { count, wait, signal }: { count: number; wait: number; signal?: AbortSignal },
+  ): Promise<LeasesAnswer> {
+    return this.#post("/leases", { env_id: environment, count, wait }, leasesAnswer, {
+      timeoutSeconds: wait + GRACE_SECONDS,
+      // What an unheard answer leased would wait for its expiry.
+      repeatable: false,
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+
+  /** Extends a lease for another attempt, or learns that it is over. */
+  renew(lease: number, request: RenewRequest): Promise<RenewAnswer> {
+    return this.#post(`/leases/${lease}/renew`, request, renewAnswer, { repeatable: request.failure == null });
+  }
+
+  /** Ends a lease without a group. Doing it twice is the same as once. */
+  close(lease: number, request: CloseRequest): Promise<CloseAnswer> {
+    return this.#post(`/leases/${lease}/close`, request, closeAnswer);
+  }
+
+  /** Hands in follow-up items; they count once the lease ends with a group or skipped. Replaces those of an earlier call. */
+  async backlog(lease: number, items: readonly unknown[]): Promise<void> {
+    await this.#post(`/leases/${lease}/backlog`, { items }, backlogAnswer);
+  }
+
+  /** Hands in the groups of a lease: all or none, and once, however often it is called. */
+  async submit(lease: number, groups: readonly object[]): Promise<void> {
+    await this.#post("/scored_data_list", groups, answers.scoredDataList, {
+      headers: { "lachesis-lease": `${lease}` },
+    });
+  }
+
+  /** What an environment keeps between groups. Version 0 and null before it kept anything. */
+  environmentState(environment: number): Promise<EnvironmentState> {
+    return this.#get(`/environments/${environment}/state`, stateAnswer);
+  }
+
+  /**
+   * Replaces an environment's state if nobody did since `version` was read.
+   * @returns the new version, or null if somebody did.
+   */
+  async saveEnvironmentState(environment: number, version: number, state: unknown): Promise<number | null> {
+    try {
+      const path = `/environments/${environment}/state`;
+      const response = await this.#transport.send("PUT", path, { body: { version, state }, repeatable: false });
+      return stateAnswer.parse(await response.json()).version;
+    } catch (error) {
+      if (error instanceof ClientError && error.status === 409) return null;
+      throw error;
+    }
+  }
+
+  environments(): Promise<EnvironmentsAnswer> {
+    return this.#get("/environments", environmentsAnswer);
+  }
+
+  /** Leases in the order in which they were given out, those after the id `after`. */
+  leaseRecord({ after = 0, limit = 1_000 } = {}): Promise<LeaseList> {
+    return this.#get(`/leases?after=${after}&limit=${limit}`, leaseList);
+  }
+
+  evaluations(): Promise<z.infer<typeof evaluationsAnswer>> {
+    return this.#get("/evaluations", evaluationsAnswer);
+  }
+
+  async #get<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+    const response = await this.#transport.send("GET", path, { repeatable: true });
+    return schema.parse(await response.json());
+  }
+
+  async #post<T>(path: string, body: unknown, schema: z.ZodType<T>, options: Partial<RequestOptions> = {}): Promise<T> {
+    const response = await this.#transport.send("POST", path, { body, repeatable: true, ...options });
+    return schema.parse(await response.json());
   }
 }

@@ -13,11 +13,16 @@ const FIRST_CAPACITY = 16 * 1024;
 export class Spool implements GroupSink {
   #pieces: UploadPiece[] = [];
   #row: Uint8Array;
+  readonly #lease: number | null;
   #length = 0;
   #bytes = 0;
 
-  /** `sizeHint` is the expected length of the body: with a good one nothing is copied twice. */
-  constructor(sizeHint: number) {
+  /**
+   * `sizeHint` is the expected length of the body: with a good one nothing is copied twice. `lease` is the rollout lease the
+   * groups were generated under.
+   */
+  constructor(sizeHint: number, lease: number | null) {
+    this.#lease = lease;
     this.#row = new Uint8Array(Math.min(ROW_BYTES, Math.max(FIRST_CAPACITY, sizeHint)));
   }
 
@@ -46,7 +51,7 @@ export class Spool implements GroupSink {
   groupEnd(_index: number, group: ScannedGroup): void {
     this.#endRow();
     const { sequences, tokens, environment, policyVersion } = group;
-    const envelope: Envelope = { sequences, tokens, environment, policyVersion };
+    const envelope: Envelope = { sequences, tokens, environment, policyVersion, lease: this.#lease };
     this.#pieces.push({ kind: "end", envelope });
   }
 

@@ -18,6 +18,7 @@ const GZIP_RATIO_HINT = 4;
 /**
  * Reads the scored groups of a request, validates them on the way, and queues all of them or none. Holds about two rows
  * of a body at a time, whatever its length.
+ * `lease` is the rollout lease they were generated under.
  * @returns a verdict a group, once all is durable.
  * @throws ApiError 422 in FastAPI's shape; those of bodyChunks.
  */
@@ -26,8 +27,9 @@ export async function submitBody(
   mode: "group" | "list",
   bodyLimit: number,
   shard: ShardStub,
+  lease: number | null,
 ): Promise<readonly Verdict[]> {
-  const spool = new Spool(sizeHint(request));
+  const spool = new Spool(sizeHint(request), lease);
   const scanner = new GroupScanner(mode, spool);
   const destination = new Destination(shard);
   try {

@@ -1,13 +1,16 @@
 import { type Context, Hono } from "hono";
 import { retry } from "../../durable-objects/retry.ts";
+import type { BatchChange } from "../../durable-objects/run/answers.ts";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { payloadText, textLength } from "../delivery/payload-text.ts";
 import { streamJson } from "../delivery/stream.ts";
 import { describe } from "../docs/describe.ts";
 import { runOf, runStub } from "../runs.ts";
-import { validate } from "../wire/json-body.ts";
+import { ApiError } from "../wire/api-error.ts";
+import { optionalJsonBody, validate } from "../wire/json-body.ts";
 import { answers, batchQuery, group } from "../wire/messages.ts";
+import { ackBody, batchChange, batchId } from "../wire/rollouts.ts";
 
 /** How trainers get their batches. */
 export const batchRoutes = new Hono<AppEnv>({ strict: false });
@@ -25,8 +28,8 @@ batchRoutes.get(
   }),
   access("train"),
   async (c) => {
-    const { wait } = validate(c.req.query(), batchQuery, "query");
-    const taken = await runStub(c).takeBatch((wait ?? 0) * 1000);
+    const { wait, lease } = validate(c.req.query(), batchQuery, "query");
+    const taken = await runStub(c).takeBatch((wait ?? 0) * 1000, (lease ?? 0) * 1000);
     switch (taken.status) {
       case "unregistered":
         // A status of 200 and a list: the stock server's words, which clients look for.
@@ -77,6 +80,57 @@ const NO_EXAMPLE = {
   images: [],
 };
 
+/** What a batch with a lease says of itself; a plain one has no room for it, as clients know its shape. */
+function leaseFields({ id, step, leaseUntil }: Taken["batch"]): string {
+  return `"batch_id":${id},"step":${step},"lease_expires_at":${leaseUntil}`;
+}
+
+batchRoutes.post(
+  "/batches/:batch_id/ack",
+  describe({
+    summary: "Acknowledge a leased batch",
+    description: "The trainer has learned from it: it is never served again. Twice is the same as once.",
+    tag: "trainer",
+    action: "train",
+    body: ackBody,
+    answer: batchChange,
+  }),
+  access("train"),
+  async (c) => {
+    const { batch_id } = validate(c.req.param(), batchId, "path");
+    const { step, metrics } = (await optionalJsonBody(c.req.raw, ackBody)) ?? { step: null, metrics: {} };
+    const change = await runStub(c).acknowledge(batch_id, step, metrics);
+    return c.json({ status: "acknowledged", batch_id, repeated: changeOf(change, batch_id) });
+  },
+);
+
+batchRoutes.post(
+  "/batches/:batch_id/release",
+  describe({
+    summary: "Give a leased batch back",
+    description: "It is served again, under the same id, before any new one.",
+    tag: "trainer",
+    action: "train",
+    answer: batchChange,
+  }),
+  access("train"),
+  async (c) => {
+    const { batch_id } = validate(c.req.param(), batchId, "path");
+    return c.json({
+      status: "released",
+      batch_id,
+      repeated: changeOf(await runStub(c).release(batch_id), batch_id),
+    });
+  },
+);
+
+/** @throws ApiError 404 for an id no batch has. */
+function changeOf(change: BatchChange, id: number): boolean {
+  if (change.status === "changed") return change.repeated;
+  const known = change.last === 0 ? "none has been handed out" : `the last one is ${change.last}`;
+  throw new ApiError(404, `no batch has the id ${id}: ${known}`);
+}
+
 type Taken = Extract<Awaited<ReturnType<ReturnType<typeof runStub>["takeBatch"]>>, { status: "batch" }>;
 
 /** Streams a batch, and reports it delivered when the last byte has left. Until then the Run may serve it again. */
@@ -89,7 +143,7 @@ async function deliver(c: Context<AppEnv>, { batch, delivery }: Taken): Promise<
     }
     const { response, sent } = await streamJson(c.req.raw, {
       head: '{"batch":[',
-      tail: "]}",
+      tail: batch.leaseUntil === 0 ? "]}" : `],${leaseFields(batch)}}`,
       pieces: payloadText(c.env, run, batch.groups),
       length: textLength(batch.groups),
       headers: { "lachesis-batch": `${batch.id}`, "lachesis-step": `${batch.step}` },

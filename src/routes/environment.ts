@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { DEFAULT_LEASING } from "../../durable-objects/run/leasing.ts";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { describe } from "../docs/describe.ts";
@@ -33,6 +34,14 @@ environmentRoutes.post(
       groupSize: body.group_size,
       weight: body.weight,
       floor: body.min_batch_allocation ?? null,
+      key: body.key ?? null,
+      leasing: {
+        leaseSequences: body.lease_sequences ?? body.group_size,
+        leaseSeconds: body.lease_seconds ?? DEFAULT_LEASING.leaseSeconds,
+        stepsPerEval: body.steps_per_eval ?? DEFAULT_LEASING.stepsPerEval,
+        evaluationHandling: body.evaluation_handling ?? DEFAULT_LEASING.evaluationHandling,
+        evaluationLimit: body.evaluation_limit ?? DEFAULT_LEASING.evaluationLimit,
+      },
     });
     switch (answer.status) {
       case "no_trainer":

@@ -9,8 +9,10 @@ import { chooseShard } from "../ingest/shard-choice.ts";
 import { submitBody } from "../ingest/submission.ts";
 import { runOf } from "../runs.ts";
 import { settingsOf } from "../settings.ts";
-import { unprocessable } from "../wire/api-error.ts";
+import { ApiError, unprocessable } from "../wire/api-error.ts";
+import { validate } from "../wire/json-body.ts";
 import { answers, scoredData } from "../wire/messages.ts";
+import { LEASE_HEADER, leaseHeader } from "../wire/rollouts.ts";
 
 /** How environments hand in their groups. */
 export const scoredDataRoutes = new Hono<AppEnv>({ strict: false });
@@ -24,7 +26,7 @@ scoredDataRoutes.post(
   describe({
     summary: "Hand in a group",
     description:
-      "Answers once the group is durable. A group smaller than its environment's group size is buffered until such groups add up to it.",
+      "Answers once the group is durable. A group smaller than its environment's group size is buffered until such groups add up to it. With `Lachesis-Lease` it ends that rollout lease, and the same again changes nothing.",
     tag: "environment",
     action: "submit",
     body: scoredData,
@@ -65,9 +67,31 @@ async function submit(c: Context<AppEnv>, mode: "group" | "list"): Promise<reado
   const run = runOf(c);
   const shard = chooseShard(shardsOfRun(c, run), Date.now());
   const stub = c.env.PAYLOAD_SHARD.getByName(shardName(run, shard));
-  const verdicts = await submitBody(c.req.raw, mode, settingsOf(c.env).bodyLimit, stub);
+  const verdicts = await submitBody(c.req.raw, mode, settingsOf(c.env).bodyLimit, stub, leaseOf(c));
   refuseOversized(verdicts, mode);
+  refuseLease(verdicts);
   return verdicts;
+}
+
+/** The rollout lease that a submission names, or null. */
+function leaseOf(c: Context<AppEnv>): number | null {
+  const lease = c.req.header(LEASE_HEADER);
+  return lease === undefined ? null : validate({ [LEASE_HEADER]: lease }, leaseHeader, "header")[LEASE_HEADER];
+}
+
+/** @throws ApiError 409 when the lease is over, 422 when the groups are more than it allows. */
+function refuseLease(verdicts: readonly Verdict[]): void {
+  const [verdict] = verdicts;
+  if (verdict?.status === "lease_is_over") {
+    const { lease, outcome } = verdict;
+    const why = outcome === "unknown" ? "was never given out, or ended long ago" : `has ended: ${outcome}`;
+    throw new ApiError(409, `rollout lease ${lease} ${why}; its groups are not taken`);
+  }
+  if (verdict?.status === "larger_than_lease") {
+    const { lease, sequences, allowed } = verdict;
+    const msg = `Value error, rollout lease ${lease} may bring ${allowed} sequences, not ${sequences}: register the environment with a larger lease_sequences`;
+    throw unprocessable([{ type: "value_error", loc: ["body"], msg, ctx: { sequences, allowed } }]);
+  }
 }
 
 /** @throws ApiError 422 that names each group which no batch can ever hold. */

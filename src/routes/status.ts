@@ -42,7 +42,11 @@ statusRoutes.get(
       received_groups: run.receivedGroups,
       environments: run.environments,
       open_batches: run.openBatches,
+      leased_batches: run.leasedBatches,
       waiting_trainers: run.waitingTrainers,
+      trainer: run.trainer,
+      policy_version: run.policyVersion,
+      admission: run.admission,
     });
   },
 );

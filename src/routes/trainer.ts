@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { DEFAULT_BATCHES_OFFPOLICY } from "../../durable-objects/run/registration.ts";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { describe } from "../docs/describe.ts";
@@ -23,9 +24,17 @@ trainerRoutes.post(
   }),
   access("train"),
   async (c) => {
-    const { payload_shards, ...body } = await jsonBody(c.req.raw, registerBody);
-    const registration = { ...body, payload_shards: payload_shards ?? settingsOf(c.env).payloadShards };
-    const { ignored } = await runStub(c).register(registration);
+    const { payload_shards, max_batches_offpolicy, max_staleness, resume_from_step, ...body } = await jsonBody(
+      c.req.raw,
+      registerBody,
+    );
+    const registration = {
+      ...body,
+      payload_shards: payload_shards ?? settingsOf(c.env).payloadShards,
+      max_batches_offpolicy: max_batches_offpolicy ?? DEFAULT_BATCHES_OFFPOLICY,
+      max_staleness: max_staleness ?? null,
+    };
+    const { ignored } = await runStub(c).register(registration, resume_from_step ?? null);
     if (ignored.length > 0) {
       // A header is ASCII; settings may be anything.
       const notice = `this run is registered already: ${ignored.join("; ")}`.replaceAll(/[^\x20-\x7e]/g, "?");

@@ -26,7 +26,7 @@ export async function optionalJsonBody<T>(request: Request, schema: z.ZodType<T>
  * Validates a value that came in a request.
  * @throws ApiError 422 whose locations start with `place`.
  */
-export function validate<T>(value: unknown, schema: z.ZodType<T>, place: "body" | "query" | "path"): T {
+export function validate<T>(value: unknown, schema: z.ZodType<T>, place: "body" | "query" | "path" | "header"): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw unprocessable(result.error.issues.map((issue) => scanError(issue, place)));

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { MAX_BATCH_SIZE } from "../../durable-objects/run/registration.ts";
+import { MAX_BATCH_SIZE, MAX_BATCHES_OFFPOLICY } from "../../durable-objects/run/registration.ts";
 import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
+import { leasingFields } from "./rollouts.ts";
 
 /** Bodies, queries and answers of the wire; scored groups alone are read by the scanner. See docs/PROTOCOL.md. */
 
@@ -12,6 +13,9 @@ const MAX_SHARDS = 64;
 
 /** Longest a request for a batch may wait, in seconds. */
 export const MAX_WAIT_SECONDS = 300;
+
+/** Longest a trainer may hold a batch before it acknowledges it, in seconds. */
+export const MAX_BATCH_LEASE_SECONDS = 86_400;
 
 export const registerBody = z.object({
   wandb_group: nullableText("Weights & Biases group that environments log to", NAME_LENGTH),
@@ -27,6 +31,14 @@ export const registerBody = z.object({
     .default("fifo")
     .describe("whose groups come first: the oldest, or those of the environment its weight owes most"),
   payload_shards: wholeNumber("objects the payloads are spread over", { min: 1, max: MAX_SHARDS }).optional(),
+  max_batches_offpolicy: wholeNumber("batches that rollout leases may have queued and under way", {
+    min: 1,
+    max: MAX_BATCHES_OFFPOLICY,
+  }).optional(),
+  max_staleness: wholeNumber("groups that are staler, in steps, are dropped at hand-out; null for no bound", {
+    min: 0,
+  }).nullish(),
+  resume_from_step: wholeNumber("the step of the checkpoint that the trainer goes on from", { min: 0 }).nullish(),
 });
 
 export const registerEnvironmentBody = z.object({
@@ -35,12 +47,17 @@ export const registerEnvironmentBody = z.object({
   weight: finiteNumber("its weight among the environments of the run"),
   group_size: wholeNumber("sequences of its groups", { min: 1, max: MAX_BATCH_SIZE }),
   min_batch_allocation: finiteNumber("its floor: the least share of every batch", { min: 0, max: 1 }).nullish(),
+  ...leasingFields,
 });
 
 export const environmentId = z.object({ env_id: wholeNumber("the id register-env answered with", { min: 0 }) });
 
 export const batchQuery = z.object({
   wait: finiteNumber("seconds to wait for a batch", { min: 0, max: MAX_WAIT_SECONDS }).optional(),
+  lease: finiteNumber("seconds to hold the batch; it is served again unless acknowledged within them", {
+    min: 1,
+    max: MAX_BATCH_LEASE_SECONDS,
+  }).optional(),
 });
 
 export const statusQuery = z.object({

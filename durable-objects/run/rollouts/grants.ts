@@ -1,0 +1,185 @@
+import type { Environment } from "../environments.ts";
+import { Admission, byNeed, reserves } from "./admission.ts";
+import type { Endpoint } from "./endpoints.ts";
+import type { Kind, Lease } from "./leases.ts";
+import { completions, heldSequences, type RolloutParts, totalSequences } from "./parts.ts";
+
+/** An item whose lease was lost is leased again until it has had this many. */
+export const LEASES_PER_ITEM = 5;
+
+/** An environment that has asked for leases within this time takes part in admission. */
+const DRAWS_WITHIN_MS = 60_000;
+
+/** A request for rollout leases. */
+export interface LeaseRequest {
+  readonly environment: number;
+  readonly count: number;
+}
+
+/** Why an environment gets no lease. */
+export type Refusal =
+  | "no_trainer"
+  | "num_steps"
+  | "disconnected"
+  | "evaluating"
+  | "admission"
+  | "lease_larger_than_admission"
+  | ReturnType<RolloutParts["endpoints"]["why"]>;
+
+/** Decides who may generate what, over all environments of the run together. */
+export class Grants {
+  readonly #lastAsked = new Map<number, number>();
+
+  /** Notes that an environment draws leases. */
+  asked(environment: number, now: number): void {
+    this.#lastAsked.set(environment, now);
+  }
+
+  /** Why the environment would get none now, or null if it would. */
+  why(parts: RolloutParts, environment: Environment, now: number): Refusal | null {
+    const next = this.#next(parts, environment, () => this.#admission(parts, now), now);
+    return typeof next === "string" ? next : null;
+  }
+
+  /** Gives out what can be given, a lease at a time, those first who need it most. Call it within a transaction. */
+  serve(parts: RolloutParts, requests: readonly LeaseRequest[], now: number): Map<LeaseRequest, Lease[]> {
+    const granted = new Map<LeaseRequest, Lease[]>();
+    let admission: Admission | null = null;
+    // Only made when it is needed: most of the time the run is full, and thousands may be waiting.
+    const admit = () => {
+      admission ??= this.#admission(parts, now);
+      return admission;
+    };
+    let open = requests.map((request) => ({
+      request,
+      held: heldSequences(parts, request.environment),
+      weight: parts.environments.get(request.environment)?.weight ?? 0,
+    }));
+    while (open.length > 0) {
+      open = byNeed(open).flatMap((waiting) => {
+        const { request, held } = waiting;
+        const lease = this.#grant(parts, request.environment, admit, now);
+        if (lease === null) return [];
+        admit().take(request.environment, lease.sequences);
+        const leases = [...(granted.get(request) ?? []), lease];
+        granted.set(request, leases);
+        return leases.length < request.count ? [{ ...waiting, held: held + lease.sequences }] : [];
+      });
+    }
+    for (const id of new Set([...granted.keys()].map(({ environment }) => environment)))
+      parts.environments.saveProgress(id);
+    return granted;
+  }
+
+  /** The bound on queued and leased sequences; null before a trainer registers. */
+  limit({ state: { registration } }: RolloutParts): number | null {
+    return registration === null ? null : registration.max_batches_offpolicy * registration.batch_size;
+  }
+
+  #grant(parts: RolloutParts, id: number, admit: () => Admission, now: number): Lease | null {
+    const environment = parts.environments.get(id);
+    if (environment === undefined) return null;
+    const next = this.#next(parts, environment, admit, now);
+    if (typeof next === "string") return null;
+    const { kind, endpoint } = next;
+    const { state, leases } = parts;
+    const sequences = kind === "train" ? environment.leasing.leaseSequences : 0;
+    const work = kind === "train" ? draw(parts, environment) : evaluationOf(environment, state.step);
+    const lease = leases.add({
+      ...work,
+      environment: id,
+      kind,
+      policyVersion: state.policyVersion ?? state.step,
+      step: state.step,
+      endpoint: endpoint.id,
+      sequences,
+      expiresAt: now + environment.leasing.leaseSeconds * 1000,
+      admitted: totalSequences(parts) + sequences,
+    });
+    parts.endpoints.loaded(endpoint.id, completions(lease));
+    return lease;
+  }
+
+  #next(
+    parts: RolloutParts,
+    environment: Environment,
+    admit: () => Admission,
+    now: number,
+  ): { kind: Kind; endpoint: Endpoint } | Refusal {
+    const { state, endpoints } = parts;
+    const { registration } = state;
+    if (registration === null) return "no_trainer";
+    if (!environment.connected) return "disconnected";
+    if (registration.num_steps > 0 && state.step >= registration.num_steps) return "num_steps";
+    if (isEvaluationDue(parts, environment)) {
+      const endpoint = endpoints.choose(1, "evaluate", now);
+      if (endpoint !== null) return { kind: "evaluate", endpoint };
+    }
+    const limit = registration.max_batches_offpolicy * registration.batch_size;
+    const { leaseSequences, evaluationHandling, evaluationLimit } = environment.leasing;
+    if (leaseSequences > limit) return "lease_larger_than_admission";
+    if (evaluationHandling !== "none" && isEvaluating(parts, environment)) {
+      const allowed = evaluationHandling === "stop" ? 0 : evaluationLimit * limit;
+      if (heldSequences(parts, environment.id) + leaseSequences > allowed) return "evaluating";
+    }
+    if (totalSequences(parts) + leaseSequences > limit) return "admission";
+    if (admit().room(environment.id) < leaseSequences) return "admission";
+    const endpoint = endpoints.choose(leaseSequences, "train", now);
+    return endpoint === null ? endpoints.why(now) : { kind: "train", endpoint };
+  }
+
+  #admission(parts: RolloutParts, now: number): Admission {
+    const { registration } = parts.state;
+    if (registration === null) return new Admission([], { limit: 0, total: 0 });
+    const { max_batches_offpolicy: batches, batch_size: batchSize, mixing } = registration;
+    const drawing = parts.environments
+      .connected()
+      .filter((environment) => now - (this.#lastAsked.get(environment.id) ?? 0) < DRAWS_WITHIN_MS);
+    const floors = parts.environments.floors(batchSize, now);
+    const limit = batches * batchSize;
+    const reserved = reserves(
+      drawing.map(({ id, weight, leasing }) => {
+        return { id, weight, leaseSequences: leasing.leaseSequences, floor: floors.get(id) ?? 0 };
+      }),
+      { batches, limit, weighted: mixing === "weighted" },
+    );
+    const claimants = drawing.map(({ id }) => {
+      return { id, held: heldSequences(parts, id), reserve: reserved.get(id) ?? 0 };
+    });
+    return new Admission(claimants, { limit, total: totalSequences(parts) });
+  }
+}
+
+/** What has waited longest, else the next item of the environment's sequence. */
+function draw({ waitingItems }: RolloutParts, environment: Environment) {
+  const waiting = waitingItems.take(environment.id);
+  if (waiting !== null) return waiting;
+  const item = environment.nextItem;
+  environment.nextItem += 1;
+  return { item, backlog: null, seed: seedOf(environment.id, item), attempt: 1 };
+}
+
+/** A multiple of `steps_per_eval` was crossed and nobody has evaluated since. */
+function isEvaluationDue(parts: RolloutParts, environment: Environment): boolean {
+  const { stepsPerEval } = environment.leasing;
+  if (stepsPerEval === 0 || isEvaluating(parts, environment)) return false;
+  return Math.floor(parts.state.step / stepsPerEval) > environment.lastEvaluation;
+}
+
+function isEvaluating({ leases }: RolloutParts, { id }: Environment): boolean {
+  for (const { kind, environment } of leases.open.values()) if (kind === "evaluate" && environment === id) return true;
+  return false;
+}
+
+function evaluationOf(environment: Environment, step: number) {
+  environment.lastEvaluation = Math.floor(step / environment.leasing.stepsPerEval);
+  return { item: null, backlog: null, seed: seedOf(environment.id, -1 - step), attempt: 1 };
+}
+
+/** 32 bits that look random, and are the same whenever the same item is drawn (the finaliser of MurmurHash3). */
+export function seedOf(environment: number, item: number): number {
+  let mixed = (Math.imul(environment + 1, 0x9e3779b1) ^ Math.imul(item, 0x85ebca6b)) >>> 0;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}

@@ -1,0 +1,306 @@
+import { RpcTarget } from "cloudflare:workers";
+import type { CommittedGroup, Verdict } from "../../payloads.ts";
+import { type Served, Waiters } from "../waiters.ts";
+import type { Endpoint } from "./endpoints.ts";
+import { Grants, LEASES_PER_ITEM, type LeaseRequest, type Refusal, seedOf } from "./grants.ts";
+import type { Kind, Lease, LeaseRecord, Outcome } from "./leases.ts";
+import { completions, type RolloutParts, totalSequences } from "./parts.ts";
+import { MAX_WAITING_ITEMS } from "./waiting-items.ts";
+import { refusalInWords } from "./words.ts";
+
+/** A lease as it is given out. Field names are the wire's. */
+export interface GivenLease {
+  readonly lease_id: number;
+  readonly env_id: number;
+  readonly kind: Kind;
+  readonly item: number | null;
+  /** A follow-up item as JSON. */
+  readonly backlog: string | null;
+  readonly seed: number;
+  readonly attempt: number;
+  readonly group_size: number;
+  readonly policy_version: number;
+  readonly step: number;
+  readonly endpoint: Endpoint;
+  readonly expires_at: number;
+  readonly lease_seconds: number;
+}
+
+export type LeaseAnswer =
+  | { readonly status: "unknown_environment"; readonly registered: number }
+  | {
+      readonly status: "leased" | "none" | "finished";
+      readonly reason: Refusal | null;
+      readonly message: string;
+      readonly step: number;
+      readonly leases: readonly GivenLease[];
+    };
+
+export type LeaseChange =
+  | { readonly status: "unknown" }
+  | { readonly status: "leased"; readonly lease: GivenLease }
+  | {
+      readonly status: "closed";
+      readonly outcome: Outcome;
+      readonly reason: string | null;
+      readonly repeated: boolean;
+    };
+
+export interface Failure {
+  readonly reason: string;
+  readonly message: string;
+  readonly endpointFault: boolean;
+}
+
+export type Ending =
+  | { readonly outcome: "skipped" | "failed"; readonly reason: string; readonly endpointFault: boolean }
+  | { readonly outcome: "evaluated"; readonly metrics: Readonly<Record<string, number>> };
+
+/** What the desks need of the Run. */
+export interface RolloutHost {
+  parts(): RolloutParts;
+  /** Keeps the run's own row. Call it within a transaction. */
+  saveState(): void;
+  /** Changes disk and memory together. */
+  transaction<T>(change: () => T): T;
+  /** Makes sure that the Run looks after its leases at this time, in Unix milliseconds. */
+  wakeAt(time: number): void;
+}
+
+/** Rollout leases of a run: given out, renewed, and ended in exactly one way. */
+export class Rollouts extends RpcTarget {
+  readonly #host: RolloutHost;
+  readonly #grants = new Grants();
+  readonly #waiters: Waiters<LeaseRequest, LeaseAnswer>;
+
+  constructor(host: RolloutHost) {
+    super();
+    this.#host = host;
+    this.#waiters = new Waiters(
+      (requests) => this.#serve(requests),
+      (request) => this.#nothing(request),
+    );
+  }
+
+  /** Leases for an environment, waiting up to `waitMs` for the first. A request is a sign of life. */
+  async lease(environment: number, count: number, waitMs: number): Promise<LeaseAnswer> {
+    const { environments } = this.#host.parts();
+    const known = environments.get(environment);
+    if (known === undefined) return { status: "unknown_environment", registered: environments.count };
+    const now = Date.now();
+    environments.heard(known, now);
+    this.#grants.asked(environment, now);
+    const request = { environment, count };
+    for (const { answer } of this.#serve([request])) return answer;
+    const nothing = this.#nothing(request);
+    if (nothing.status === "finished" || waitMs <= 0) return nothing;
+    return this.#waiters.wait(request, waitMs);
+  }
+
+  /** Extends a lease. A failure is counted, and if the endpoint is to blame another one is named. */
+  renew(id: number, failure: Failure | null): LeaseChange {
+    const now = Date.now();
+    this.expire(now);
+    const parts = this.#host.parts();
+    const lease = parts.leases.open.get(id);
+    if (lease === undefined) return this.#closed(parts, id);
+    const environment = parts.environments.get(lease.environment);
+    if (environment === undefined) return { status: "unknown" };
+    parts.environments.heard(environment, now);
+    const renewed = this.#host.transaction(() => {
+      let endpoint = lease.endpoint;
+      if (failure !== null) parts.outcomes.add(lease.environment, "retried", failure.reason);
+      if (failure?.endpointFault === true) {
+        parts.endpoints.failed(endpoint, now);
+        parts.endpoints.loaded(endpoint, -completions(lease));
+        endpoint = parts.endpoints.choose(completions(lease), lease.kind, now, endpoint)?.id ?? endpoint;
+        parts.endpoints.loaded(endpoint, completions(lease));
+      }
+      if (parts.endpoints.get(endpoint) === undefined) endpoint = this.#move(parts, lease, now) ?? endpoint;
+      return parts.leases.renew(lease, now + environment.leasing.leaseSeconds * 1000, endpoint);
+    });
+    this.#host.wakeAt(renewed.expiresAt);
+    const given = give(parts, renewed);
+    return given === null ? { status: "unknown" } : { status: "leased", lease: given };
+  }
+
+  /** Ends a lease without a group. The first ending counts. */
+  close(id: number, ending: Ending): LeaseChange {
+    const now = Date.now();
+    this.expire(now);
+    const parts = this.#host.parts();
+    const lease = parts.leases.open.get(id);
+    if (lease === undefined) return this.#closed(parts, id);
+    const reason = ending.outcome === "evaluated" ? null : ending.reason;
+    this.#host.transaction(() => {
+      this.#end(parts, lease, ending.outcome, reason, now);
+      if (ending.outcome === "evaluated")
+        parts.evaluations.add({ env_id: lease.environment, step: lease.step, metrics: ending.metrics });
+    });
+    if (ending.outcome !== "failed") parts.endpoints.succeeded(lease.endpoint);
+    else if (ending.endpointFault) parts.endpoints.failed(lease.endpoint, now);
+    this.#waiters.wake();
+    return { status: "closed", outcome: ending.outcome, reason, repeated: false };
+  }
+
+  /** Keeps follow-up items, each as JSON, until the lease ends well. Replaces those of an earlier call. */
+  followUp(
+    id: number,
+    items: readonly string[],
+  ): LeaseChange | { readonly status: "too_many"; readonly limit: number } {
+    const parts = this.#host.parts();
+    const lease = parts.leases.open.get(id);
+    if (lease === undefined) return this.#closed(parts, id);
+    if (parts.waitingItems.count(lease.environment) + items.length > MAX_WAITING_ITEMS)
+      return { status: "too_many", limit: MAX_WAITING_ITEMS };
+    parts.leases.setFollowUps(id, JSON.stringify(items));
+    const given = give(parts, lease);
+    return given === null ? { status: "unknown" } : { status: "leased", lease: given };
+  }
+
+  list(environment: number | null, after: number, limit: number): LeaseRecord[] {
+    return this.#host.parts().leases.list(environment, after, limit);
+  }
+
+  /**
+   * Looks at the groups of a submission under a lease, before they are queued.
+   * @returns null if they may be; else their verdicts: those of the first time, or why not.
+   */
+  judge(id: number, groups: readonly CommittedGroup[]): readonly Verdict[] | null {
+    const { leases } = this.#host.parts();
+    const lease = leases.open.get(id);
+    if (lease === undefined) {
+      const closed = leases.closed(id);
+      if (closed?.verdicts != null) {
+        const { verdicts } = closed;
+        return groups.map((_group, index): Verdict => verdicts[index] ?? { status: "received" });
+      }
+      return groups.map((): Verdict => ({ status: "lease_is_over", lease: id, outcome: closed?.outcome ?? "unknown" }));
+    }
+    const sequences = groups.reduce((sum, group) => sum + group.sequences, 0);
+    if (sequences <= lease.sequences) return null;
+    return groups.map((): Verdict => ({ status: "larger_than_lease", lease: id, sequences, allowed: lease.sequences }));
+  }
+
+  /** The lease's groups were queued. Call it within the transaction that queues them. */
+  submitted(id: number, verdicts: readonly Verdict[], now: number): void {
+    const parts = this.#host.parts();
+    const lease = parts.leases.open.get(id);
+    if (lease === undefined) return;
+    this.#end(parts, lease, "submitted", null, now, verdicts);
+    parts.endpoints.succeeded(lease.endpoint);
+  }
+
+  /** Ends leases whose time is up. Their items are leased again, until they have had enough. */
+  expire(now: number): void {
+    const parts = this.#host.parts();
+    const expired = parts.leases.expired(now);
+    if (expired.length === 0) return;
+    this.#host.transaction(() => {
+      for (const lease of expired) {
+        this.#end(parts, lease, "expired", "expired", now);
+        if (lease.kind === "evaluate") continue;
+        const { environment, item, backlog, seed, attempt } = lease;
+        if (attempt < LEASES_PER_ITEM) {
+          parts.waitingItems.add(environment, { item, backlog, seed, attempt: attempt + 1 });
+        } else parts.outcomes.add(environment, "failed", "lost_too_often");
+      }
+    });
+    this.#waiters.wake();
+  }
+
+  /** Something changed: those who wait are looked after. */
+  wake(): void {
+    this.#waiters.wake();
+  }
+
+  /** How admission stands. Field names are the wire's. */
+  admission() {
+    const parts = this.#host.parts();
+    return {
+      limit_sequences: this.#grants.limit(parts),
+      held_sequences: totalSequences(parts),
+      leased_sequences: parts.leases.leasedSequences,
+      open_leases: parts.leases.open.size,
+      waiting_environments: this.#waiters.count,
+    };
+  }
+
+  #end(
+    parts: RolloutParts,
+    lease: Lease,
+    outcome: Outcome,
+    reason: string | null,
+    now: number,
+    verdicts?: readonly Verdict[],
+  ) {
+    const followUps = outcome === "submitted" || outcome === "skipped" ? parts.leases.followUps(lease.id) : null;
+    parts.leases.close(lease, outcome, reason, now, verdicts);
+    parts.outcomes.add(lease.environment, outcome, reason);
+    parts.endpoints.loaded(lease.endpoint, -completions(lease));
+    if (followUps === null) return;
+    const items: unknown = JSON.parse(followUps);
+    for (const [index, item] of (Array.isArray(items) ? items : []).entries()) {
+      const seed = seedOf(lease.seed, index);
+      parts.waitingItems.add(lease.environment, { item: null, backlog: String(item), seed, attempt: 1 });
+    }
+  }
+
+  /** The endpoint was replaced by others: names one of those, or null if there is none. */
+  #move(parts: RolloutParts, lease: Lease, now: number): number | null {
+    const other = parts.endpoints.choose(completions(lease), lease.kind, now);
+    if (other === null) return null;
+    parts.endpoints.loaded(lease.endpoint, -completions(lease));
+    parts.endpoints.loaded(other.id, completions(lease));
+    return other.id;
+  }
+
+  *#serve(requests: readonly LeaseRequest[]): Generator<Served<LeaseRequest, LeaseAnswer>> {
+    const now = Date.now();
+    const parts = this.#host.parts();
+    const granted = this.#host.transaction(() => this.#grants.serve(parts, requests, now));
+    for (const [request, leases] of granted) {
+      for (const { expiresAt } of leases) this.#host.wakeAt(expiresAt);
+      const given = leases.flatMap((lease) => give(parts, lease) ?? []);
+      const answer = { status: "leased", reason: null, message: "", step: parts.state.step, leases: given } as const;
+      yield { request, answer };
+    }
+  }
+
+  #nothing({ environment }: LeaseRequest): LeaseAnswer {
+    const parts = this.#host.parts();
+    const known = parts.environments.get(environment);
+    if (known === undefined) return { status: "unknown_environment", registered: parts.environments.count };
+    const { step } = parts.state;
+    const reason = this.#grants.why(parts, known, Date.now());
+    const message = reason === null ? "" : refusalInWords(reason, parts, known);
+    return { status: reason === "num_steps" ? "finished" : "none", reason, message, step, leases: [] };
+  }
+
+  #closed({ leases }: RolloutParts, id: number): LeaseChange {
+    const closed = leases.closed(id);
+    if (closed === null) return { status: "unknown" };
+    return { status: "closed", outcome: closed.outcome, reason: closed.reason, repeated: true };
+  }
+}
+
+function give({ environments, endpoints }: RolloutParts, lease: Lease): GivenLease | null {
+  const environment = environments.get(lease.environment);
+  const endpoint = endpoints.get(lease.endpoint);
+  if (environment === undefined || endpoint === undefined) return null;
+  return {
+    lease_id: lease.id,
+    env_id: lease.environment,
+    kind: lease.kind,
+    item: lease.item,
+    backlog: lease.backlog,
+    seed: lease.seed,
+    attempt: lease.attempt,
+    group_size: environment.groupSize,
+    policy_version: lease.policyVersion,
+    step: lease.step,
+    endpoint,
+    expires_at: lease.expiresAt,
+    lease_seconds: environment.leasing.leaseSeconds,
+  };
+}

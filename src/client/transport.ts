@@ -1,0 +1,108 @@
+/** How to reach a run. */
+export interface TransportOptions {
+  /** The server's URL, with or without /runs/RUN. */
+  readonly url: string | URL;
+  readonly token?: string | undefined;
+  /** Sends requests; a service binding's, for instance. */
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
+  /** Tries of a request that may be repeated. */
+  readonly attempts?: number | undefined;
+}
+
+export interface RequestOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether doing it twice is the same as doing it once. */
+  readonly repeatable: boolean;
+  readonly timeoutSeconds?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer that was not a success, in the server's words; or none at all, and then `status` is 0. */
+export class ClientError extends Error {
+  readonly status: number;
+
+  constructor(status: number, detail: string, options?: ErrorOptions) {
+    super(status === 0 ? detail : `${status}: ${detail}`, options);
+    this.status = status;
+  }
+}
+
+const ATTEMPTS = 4;
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 10_000;
+const TIMEOUT_SECONDS = 60;
+
+/** Longest text of an answer that goes into an error. */
+const DETAIL_LENGTH = 2_000;
+
+/** Sends requests to one run, again if that can do no harm. */
+export class Transport {
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #fetch: (request: Request) => Promise<Response>;
+  readonly #attempts: number;
+
+  constructor({ url, token, fetch: send = (request) => fetch(request), attempts = ATTEMPTS }: TransportOptions) {
+    this.#base = String(url).replace(/\/+$/, "");
+    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#fetch = send;
+    this.#attempts = attempts;
+  }
+
+  /**
+   * The answer, which is a success.
+   * @throws ClientError
+   */
+  async send(method: "GET" | "POST" | "PUT", path: string, options: RequestOptions): Promise<Response> {
+    const attempts = options.repeatable ? this.#attempts : 1;
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.#once(method, path, options);
+      if (answer instanceof Response && answer.ok) return answer;
+      const again = answer instanceof ClientError ? options.signal?.aborted !== true : isPassing(answer.status);
+      if (attempt === attempts || !again) throw await failure(method, path, answer);
+      await pause(answer instanceof Response ? retryAfter(answer) : null, attempt);
+    }
+  }
+
+  async #once(method: string, path: string, { body, headers, timeoutSeconds, signal }: RequestOptions) {
+    const timeout = AbortSignal.timeout((timeoutSeconds ?? TIMEOUT_SECONDS) * 1000);
+    const request = new Request(`${this.#base}${path}`, {
+      method,
+      headers: { ...this.#headers, ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    });
+    try {
+      return await this.#fetch(request);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return new ClientError(0, `no answer to ${method} ${pathOnly(path)}: ${why}`, { cause: error });
+    }
+  }
+}
+
+function isPassing(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+async function failure(method: string, path: string, answer: Response | ClientError): Promise<ClientError> {
+  if (answer instanceof ClientError) return answer;
+  const detail = (await answer.text().catch(() => "")).slice(0, DETAIL_LENGTH);
+  return new ClientError(answer.status, `${method} ${pathOnly(path)} was answered ${detail}`);
+}
+
+function pathOnly(path: string): string {
+  return path.split("?", 1)[0] ?? path;
+}
+
+/** Milliseconds the server asked to wait, or null. It says seconds; we send no dates. */
+function retryAfter(response: Response): number | null {
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
+}
+
+function pause(asked: number | null, attempt: number): Promise<void> {
+  const backoff = FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
+  return new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_WAIT_MS, asked ?? backoff)));
+}

@@ -1,0 +1,265 @@
+import { z } from "zod";
+import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
+
+/** Messages about rollout leases, inference endpoints, evaluations and environments' states. See docs/PROTOCOL.md. */
+
+/** Rollout leases one request may ask for. */
+export const MAX_LEASES = 100;
+
+/** Longest a request for rollout leases may wait, in seconds. */
+export const MAX_LEASE_WAIT_SECONDS = 60;
+
+/** Longest text of a failure's message, in characters; what is longer is cut. */
+export const MAX_FAILURE_MESSAGE = 1_000;
+
+/** Largest backlog item and largest state of an environment, in characters of JSON. */
+export const MAX_BACKLOG_ITEM = 16_384;
+export const MAX_STATE = 49_152;
+
+const REASON = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** Why a rollout came to nothing: a word that is counted, so it must not hold numbers of the case. */
+export const reason = z
+  .string()
+  .regex(REASON, "a reason is one word in snake_case: a letter, then up to 63 letters, digits or underscores");
+
+/** Names the rollout lease that scored groups were generated under. */
+export const LEASE_HEADER = "lachesis-lease";
+export const leaseHeader = z.object({ [LEASE_HEADER]: wholeNumber("the rollout lease", { min: 1 }) });
+
+export const leaseId = z.object({ lease_id: wholeNumber("a rollout lease", { min: 1 }) });
+export const batchId = z.object({ batch_id: wholeNumber("a batch's id", { min: 1 }) });
+export const environmentPath = z.object({ env_id: wholeNumber("an environment's id", { min: 0 }) });
+
+/** An inference server, as a lease names it. */
+export const endpoint = z.object({
+  id: z.int(),
+  url: z.string(),
+  model: z.string(),
+  backend: z.enum(["vllm", "sglang", "openai"]),
+  /** The name of the secret in the environment's Worker; the value is never sent. */
+  secret: z.string().nullable(),
+  max_training_requests: z.int(),
+  max_evaluation_requests: z.int(),
+});
+export type Endpoint = z.infer<typeof endpoint>;
+
+const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+
+export const newEndpoint = z.object({
+  url: z.url({ protocol: /^https?$/, error: "an endpoint's url is an http or https address" }).max(2_048),
+  model: text("the model's name, as the server knows it", 256),
+  backend: z.enum(["vllm", "sglang", "openai"]).default("vllm").describe("whose wire it speaks"),
+  secret: z
+    .string()
+    .regex(SECRET_NAME, "give the NAME of a secret of the environments' Workers, never its value")
+    .nullable()
+    .default(null)
+    .describe("name of the secret that holds its API key"),
+  max_training_requests: wholeNumber("completions for training at once", { min: 1, max: 100_000 }).default(512),
+  max_evaluation_requests: wholeNumber("completions for evaluation at once", { min: 1, max: 100_000 }).default(64),
+});
+
+export const policyBody = z.object({
+  version: wholeNumber("the policy version that is served from now on: the step of the last batch it learned from", {
+    min: 0,
+  }).optional(),
+  endpoints: z.array(newEndpoint).max(1_000).optional().describe("all inference endpoints; replaces the ones before"),
+});
+
+export const policyAnswer = z.object({
+  version: z.int().meta({ description: "what new rollout leases carry" }),
+  published: z.boolean().meta({ description: "whether a trainer said so; else it is the run's step" }),
+  endpoints: z.array(
+    endpoint.extend({
+      healthy: z.boolean(),
+      in_flight: z.int().meta({ description: "open rollout leases that name it" }),
+      failures: z.int().meta({ description: "failures in a row" }),
+      retry_in_seconds: z.number(),
+    }),
+  ),
+});
+
+/** Permission to generate one group, or to evaluate once. */
+export const rolloutLease = z.object({
+  lease_id: z.int(),
+  env_id: z.int(),
+  kind: z.enum(["train", "evaluate"]),
+  /** The n-th item the environment has drawn, from 0; null for a follow-up item or an evaluation. */
+  item: z.int().nullable(),
+  /** A follow-up item, as the environment handed it in. */
+  backlog: z.unknown(),
+  /** 32 bits; the same for every attempt at an item. */
+  seed: z.int(),
+  /** 1 for the first lease of an item. */
+  attempt: z.int(),
+  group_size: z.int(),
+  policy_version: z.int(),
+  step: z.int(),
+  endpoint,
+  /** Unix milliseconds, by the server's clock. */
+  expires_at: z.int(),
+  lease_seconds: z.int(),
+});
+export type RolloutLease = z.infer<typeof rolloutLease>;
+
+export const leasesBody = z.object({
+  env_id: wholeNumber("the id register-env answered with", { min: 0 }),
+  count: wholeNumber("leases wanted at most", { min: 1, max: MAX_LEASES }).default(1),
+  wait: finiteNumber("seconds to wait for the first", { min: 0, max: MAX_LEASE_WAIT_SECONDS }).default(0),
+});
+
+export const leasesAnswer = z.object({
+  status: z.enum(["leased", "none", "finished"]),
+  /** Why there are none: admission, no_endpoint, endpoints_unhealthy, evaluating, no_trainer, num_steps. */
+  reason: z.string().nullable(),
+  message: z.string(),
+  step: z.int(),
+  leases: z.array(rolloutLease),
+});
+export type LeasesAnswer = z.infer<typeof leasesAnswer>;
+
+/** How a lease ended. */
+export const outcome = z.enum(["submitted", "skipped", "evaluated", "failed", "expired", "cancelled"]);
+export type Outcome = z.infer<typeof outcome>;
+
+export const renewBody = z.object({
+  failure: z
+    .object({
+      reason,
+      message: text("what happened", 65_536).default(""),
+      endpoint_fault: z.boolean().default(false).describe("whether the inference endpoint is to blame"),
+    })
+    .nullable()
+    .default(null)
+    .describe("why another attempt is needed; counted, and another endpoint is chosen if this one is to blame"),
+});
+
+export const renewAnswer = z.discriminatedUnion("status", [
+  z.object({ status: z.literal("leased"), lease: rolloutLease }),
+  z.object({ status: z.literal("closed"), outcome, reason: z.string().nullable() }),
+]);
+export type RenewAnswer = z.infer<typeof renewAnswer>;
+
+export const closeBody = z.object({
+  outcome: z.enum(["skipped", "evaluated", "failed"]),
+  reason: reason.nullable().default(null).describe("required unless evaluated"),
+  message: text("what happened", 65_536).default(""),
+  endpoint_fault: z.boolean().default(false),
+  metrics: z.record(z.string().min(1).max(256), z.number()).default({}).describe("of an evaluation"),
+});
+
+export const closeAnswer = z.object({
+  status: z.literal("closed"),
+  outcome,
+  reason: z.string().nullable(),
+  repeated: z.boolean().meta({ description: "the lease was closed before: nothing changed" }),
+});
+export type CloseAnswer = z.infer<typeof closeAnswer>;
+
+export const backlogBody = z.object({
+  items: z
+    .array(z.unknown())
+    .max(100)
+    .describe("follow-up items; drawn before new ones, once the lease ends with a group or skipped"),
+});
+
+export const backlogAnswer = z.object({ status: z.literal("noted"), items: z.int() });
+
+export const stateBody = z.object({
+  version: wholeNumber("the version that was read; 0 if there was no state", { min: 0 }),
+  state: z.unknown(),
+});
+
+export const stateAnswer = z.object({ version: z.int(), state: z.unknown() });
+export type EnvironmentState = z.infer<typeof stateAnswer>;
+
+export const leaseListQuery = z.object({
+  env_id: wholeNumber("of one environment", { min: 0 }).optional(),
+  after: wholeNumber("leases with a higher id", { min: 0 }).default(0),
+  limit: wholeNumber("leases at most", { min: 1, max: 1_000 }).default(100),
+});
+
+export const leaseList = z.object({
+  leases: z.array(
+    z.object({
+      lease_id: z.int(),
+      env_id: z.int(),
+      kind: z.enum(["train", "evaluate"]),
+      item: z.int().nullable(),
+      attempt: z.int(),
+      policy_version: z.int(),
+      endpoint_id: z.int(),
+      outcome: z.union([outcome, z.literal("open")]),
+      reason: z.string().nullable(),
+      groups: z.int().meta({ description: "groups it brought" }),
+      /** Queued and leased sequences right after it was given out, itself included. */
+      admitted_sequences: z.int(),
+    }),
+  ),
+});
+export type LeaseList = z.infer<typeof leaseList>;
+
+export const evaluationsAnswer = z.object({
+  evaluations: z.array(
+    z.object({ env_id: z.int(), name: z.string(), step: z.int(), metrics: z.record(z.string(), z.number()) }),
+  ),
+});
+
+/** What an environment says beside the stock fields when it registers. */
+export const leasingFields = {
+  key: nullableText("registers the same environment again instead of another one", 128).optional(),
+  lease_sequences: wholeNumber("sequences one rollout lease may bring at most; default: group_size", {
+    min: 1,
+    max: 65_536,
+  }).optional(),
+  lease_seconds: wholeNumber("how long a rollout lease lasts", { min: 1, max: 3_600 }).optional(),
+  steps_per_eval: wholeNumber("steps between evaluations; 0 for none", { min: 0 }).optional(),
+  evaluation_handling: z
+    .enum(["stop", "limit", "none"])
+    .optional()
+    .describe("what an evaluation does to the environment's training: stop it, limit it, or nothing"),
+  evaluation_limit: finiteNumber("with limit: the share of the admission bound that is left to training", {
+    min: 0,
+    max: 1,
+  }).optional(),
+} as const;
+
+export const ackBody = z.object({
+  step: wholeNumber("the trainer's own step", { min: 0 }).nullable().default(null),
+  metrics: z.record(z.string().min(1).max(256), z.number()).default({}).describe("shown by /status?explain"),
+});
+
+export const batchChange = z.object({
+  status: z.enum(["acknowledged", "released"]),
+  batch_id: z.int(),
+  repeated: z.boolean(),
+});
+export type BatchChange = z.infer<typeof batchChange>;
+
+export const environmentListQuery = z.object({
+  after: wholeNumber("environments with a higher env_id", { min: 0 }).optional(),
+  limit: wholeNumber("environments at most", { min: 1, max: 1_000 }).default(1_000),
+});
+
+export const environmentsAnswer = z.object({
+  environments: z.array(
+    z.object({
+      env_id: z.int(),
+      name: z.string(),
+      connected: z.boolean(),
+      alive: z.boolean(),
+      last_heard_seconds: z.number(),
+      weight: z.number(),
+      floor: z.number().nullable(),
+      group_size: z.int(),
+      queued_sequences: z.int(),
+      leased_sequences: z.int(),
+      next_item: z.int(),
+      backlog_items: z.int(),
+      /** Ends of leases, by outcome and reason: {"failed": {"timeout": 3}}. */
+      outcomes: z.record(z.string(), z.record(z.string(), z.int())),
+    }),
+  ),
+});
+export type EnvironmentsAnswer = z.infer<typeof environmentsAnswer>;
