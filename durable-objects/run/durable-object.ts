@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { migrate } from "../migrations.ts";
 import { nameOf, shardName } from "../names.ts";
-import type { Commit, CommittedGroup, PayloadAddress, Verdict } from "../payloads.ts";
+import type { Commit, PayloadAddress, Verdict } from "../payloads.ts";
 import { Alarm } from "./alarm.ts";
 import type {
   BatchChange,
@@ -12,55 +12,38 @@ import type {
   TakenBatch,
   WhichEnvironment,
 } from "./answers.ts";
-import { Batches } from "./batches.ts";
 import { Discards } from "./discards.ts";
-import { EnvironmentStatuses } from "./environment-status.ts";
-import { type Environment, Environments, isAlive, MAX_ENVIRONMENTS, type NewEnvironment } from "./environments.ts";
-import { explanation } from "./explain.ts";
+import { MAX_ENVIRONMENTS, type NewEnvironment } from "./environments.ts";
+import { findEnvironment } from "./find-environment.ts";
 import { type BatchRequest, HandOut } from "./hand-out.ts";
-import { type KeptGroup, keep, Queue } from "./queue.ts";
+import { Intake } from "./intake.ts";
+import { overview } from "./overview.ts";
+import { forget, isWorkLeft, load, type RunParts } from "./parts.ts";
+import type { KeptGroup } from "./queue.ts";
 import { ignoredSettings, type Registration } from "./registration.ts";
-import { EnvironmentDesk } from "./rollouts/environment-desk.ts";
-import { loadRollouts } from "./rollouts/parts.ts";
-import { PolicyDesk } from "./rollouts/policy-desk.ts";
-import { type RolloutHost, Rollouts } from "./rollouts/rollouts.ts";
+import type { NewEndpoint } from "./rollouts/endpoints.ts";
+import {
+  EnvironmentDesk,
+  type EnvironmentReport,
+  type NamedEvaluation,
+  type StateAnswer,
+} from "./rollouts/environment-desk.ts";
+import type { LeaseRecord } from "./rollouts/leases.ts";
+import { PolicyDesk, type PolicyStatus } from "./rollouts/policy-desk.ts";
+import {
+  type Ending,
+  type Failure,
+  type FollowUpAnswer,
+  type LeaseAnswer,
+  type LeaseChange,
+  type RolloutHost,
+  Rollouts,
+} from "./rollouts/rollouts.ts";
 import { migrations } from "./schema.ts";
-import { Shards } from "./shards.ts";
-import { RunState } from "./state.ts";
 import { type Served, Waiters } from "./waiters.ts";
 
 /** How soon payloads that nobody needs any more are let go. */
 const DISCARD_AFTER_MS = 1_000;
-
-/** Tables that a reset empties. */
-const FORGOTTEN_AT_RESET = [
-  "environment",
-  "queued_group",
-  "batch",
-  "batch_part",
-  "discard",
-  "waiting_item",
-  "outcome",
-  "evaluation",
-  "environment_state",
-  "environment_checkpoint",
-] as const;
-
-/** What a run consists of, as read from disk. */
-function load(sql: SqlStorage, now: number) {
-  const state = new RunState(sql);
-  const queue = new Queue(sql);
-  const environments = new Environments(sql, now);
-  return {
-    state,
-    queue,
-    environments,
-    shards: new Shards(sql, state.firstAge),
-    batches: new Batches(sql),
-    statuses: new EnvironmentStatuses(environments, queue.index),
-    ...loadRollouts(sql),
-  };
-}
 
 /** One run: the queue of its groups, the batches made of them, its environments. Holds metadata alone. */
 export class Run extends DurableObject<Env> {
@@ -70,9 +53,10 @@ export class Run extends DurableObject<Env> {
   readonly #waiters: Waiters<BatchRequest, TakenBatch>;
   readonly #alarm: Alarm;
   readonly #rollouts: Rollouts;
+  readonly #intake: Intake;
   readonly #policy: PolicyDesk;
   readonly #environmentDesk: EnvironmentDesk;
-  #parts: ReturnType<typeof load>;
+  #parts: RunParts;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -94,54 +78,65 @@ export class Run extends DurableObject<Env> {
     this.#rollouts = new Rollouts(host);
     this.#policy = new PolicyDesk(host, () => this.#rollouts.wake());
     this.#environmentDesk = new EnvironmentDesk(host);
+    this.#intake = new Intake({
+      ...host,
+      parts: () => this.#parts,
+      rollouts: this.#rollouts,
+      discards: this.#discards,
+      refused: () => this.#scheduleDiscard(),
+      queued: () => this.#wakeAll(),
+    });
     // Whoever sets the alarm first puts off the one that an earlier life may have left: what was due then is due now.
-    if (this.#isWorkLeft()) this.#alarm.at(Date.now() + DISCARD_AFTER_MS);
+    if (isWorkLeft(this.#sql)) this.#alarm.at(Date.now() + DISCARD_AFTER_MS);
   }
 
-  /** Rollout leases. */
-  get rollouts(): Rollouts {
-    return this.#rollouts;
+  leaseRollouts(environment: number, count: number, waitMs: number): Promise<LeaseAnswer> {
+    return this.#rollouts.ask(environment, count, waitMs);
   }
 
-  /** The policy version and the inference endpoints. */
-  get policy(): PolicyDesk {
-    return this.#policy;
+  renewRollout(lease: number, failure: Failure | null): LeaseChange {
+    return this.#rollouts.renew(lease, failure);
   }
 
-  /** How environments do, what they keep, what their evaluations brought. */
-  get environments(): EnvironmentDesk {
-    return this.#environmentDesk;
+  closeRollout(lease: number, ending: Ending): LeaseChange {
+    return this.#rollouts.close(lease, ending);
+  }
+
+  followUpRollout(lease: number, items: readonly string[]): FollowUpAnswer {
+    return this.#rollouts.followUp(lease, items);
+  }
+
+  listRollouts(environment: number | null, after: number, limit: number): LeaseRecord[] {
+    return this.#rollouts.list(environment, after, limit);
+  }
+
+  publishPolicy(version: number | null, endpoints: readonly NewEndpoint[] | null): PolicyStatus {
+    return this.#policy.publish(version, endpoints);
+  }
+
+  policyStatus(): PolicyStatus {
+    return this.#policy.status();
+  }
+
+  listEnvironments(after: number, limit: number): EnvironmentReport[] {
+    return this.#environmentDesk.list(after, limit);
+  }
+
+  environmentState(environment: number): StateAnswer {
+    return this.#environmentDesk.state(environment);
+  }
+
+  saveEnvironmentState(environment: number, version: number, state: string): StateAnswer {
+    return this.#environmentDesk.saveState(environment, version, state);
+  }
+
+  listEvaluations(): NamedEvaluation[] {
+    return this.#environmentDesk.evaluations();
   }
 
   /** Queues the groups of a shard's commit. A commit taken before changes nothing and gets the same verdicts. */
   commit(commit: Commit): readonly (readonly Verdict[])[] {
-    const taken = this.#parts.shards.verdictsIfTaken(commit);
-    if (taken !== null) return taken;
-    this.#rollouts.expire(Date.now());
-    let isRefused = false;
-    const verdicts = this.#transaction(() => {
-      let latest: PayloadAddress | null = null;
-      const answers = commit.requests.map((groups) => {
-        const lease = groups[0]?.lease ?? null;
-        const refusal = this.#refusal(groups) ?? (lease === null ? null : this.#rollouts.judge(lease, groups));
-        if (refusal !== null) {
-          for (const { payload } of groups) this.#discards.add(commit.shard, payload);
-          isRefused = true;
-          return refusal;
-        }
-        const taken = groups.map((group) => {
-          latest = { shard: commit.shard, payload: group.payload, rows: group.rows, bytes: group.bytes };
-          return this.#queueGroup(commit.shard, group);
-        });
-        if (lease !== null) this.#rollouts.submitted(lease, taken, Date.now());
-        return taken;
-      });
-      this.#parts.shards.advance(commit, answers, latest);
-      return answers;
-    });
-    if (isRefused) this.#scheduleDiscard();
-    this.#wakeAll();
-    return verdicts;
+    return this.#intake.commit(commit);
   }
 
   /**
@@ -193,7 +188,7 @@ export class Run extends DurableObject<Env> {
   /** An environment's poll. Counts as a sign of life and writes nothing. */
   environmentStatus(which: WhichEnvironment): FoundEnvironmentStatus {
     const { state, environments, statuses } = this.#parts;
-    const found = this.#find(which);
+    const found = findEnvironment(environments, which);
     if (found.status !== "environment") return found;
     environments.heard(found.environment, Date.now());
     const environment = statuses.status(found.environment, state.step, state.registration?.batch_size ?? 0);
@@ -206,35 +201,7 @@ export class Run extends DurableObject<Env> {
 
   /** The status and why no batch is ready. */
   overview(): RunOverview {
-    const { state, queue, environments, batches, shards } = this.#parts;
-    const now = Date.now();
-    const batchSize = state.registration?.batch_size ?? null;
-    const connected = environments.connected();
-    return {
-      ...this.status(),
-      explain: explanation({
-        batchSize,
-        floors: environments.floors(batchSize ?? 0, now),
-        interruptedBatches: this.#handOut.interrupted(batches, now).length,
-        environments,
-        index: queue.index,
-        buffered: queue.buffered(),
-        now,
-      }),
-      queuedBytes: queue.bytes,
-      receivedGroups: shards.nextAge - 1,
-      environments: {
-        registered: environments.count,
-        connected: connected.length,
-        alive: connected.filter((environment) => isAlive(environment, now)).length,
-      },
-      openBatches: batches.open.size,
-      leasedBatches: this.#handOut.leased(batches, now),
-      trainer: state.trainer,
-      policyVersion: state.policyVersion ?? state.step,
-      admission: this.#rollouts.admission(),
-      waitingTrainers: this.#waiters.count,
-    };
+    return overview(this.#parts, this.#handOut, this.#rollouts, this.#waiters.count);
   }
 
   /** Where the group queued last lies, or null if none ever was. */
@@ -277,22 +244,7 @@ export class Run extends DurableObject<Env> {
 
   /** Forgets trainer, environments, queue and batches. Batch ids and ages go on where they were. */
   reset(): void {
-    const { state, shards } = this.#parts;
-    this.#transaction(() => {
-      for (const { shard, payload, commit } of shards.progress()) this.#discards.addThrough(shard, payload, commit);
-      for (const table of FORGOTTEN_AT_RESET) this.#sql.exec(`DELETE FROM ${table}`);
-      // The last lease stays, so that ids go on: a group generated before the reset must not pass for one of after it.
-      this.#sql.exec("DELETE FROM rollout_lease WHERE id < (SELECT MAX(id) FROM rollout_lease)");
-      this.#sql.exec("UPDATE rollout_lease SET outcome = 'cancelled', closed_at = 0 WHERE outcome IS NULL");
-      // How far commits have been taken must outlive the reset: one may be sent again after it.
-      this.#sql.exec("UPDATE shard SET latest = NULL");
-      state.registration = null;
-      state.step = 0;
-      state.policyVersion = null;
-      state.trainer = null;
-      state.deficits = new Map();
-      state.save(shards.nextAge);
-    });
+    this.#transaction(() => forget(this.#sql, this.#parts, this.#discards));
     this.#parts = load(this.#sql, Date.now());
     this.#handOut.forgetAll();
     this.#scheduleDiscard();
@@ -314,43 +266,6 @@ export class Run extends DurableObject<Env> {
     const { leases, batches } = this.#parts;
     for (const expiry of [leases.nextExpiry(), this.#handOut.nextExpiry(batches, Date.now())])
       if (expiry !== null) this.#alarm.at(expiry);
-  }
-
-  /** A request is taken whole or not at all: the verdicts if one of its groups can't be, else null. */
-  #refusal(groups: readonly CommittedGroup[]): Verdict[] | null {
-    const batchSize = this.#parts.state.registration?.batch_size ?? Number.POSITIVE_INFINITY;
-    if (groups.every(({ sequences }) => sequences <= batchSize)) return null;
-    return groups.map(({ sequences }) =>
-      sequences > batchSize
-        ? { status: "larger_than_batch", sequences, batchSize }
-        : { status: "refused_with_request" },
-    );
-  }
-
-  #queueGroup(shard: number, group: CommittedGroup): Verdict {
-    const { queue, environments, shards, state } = this.#parts;
-    const environment = group.environment === null ? undefined : environments.get(group.environment);
-    if (environment !== undefined) environments.heard(environment, Date.now());
-    // Nobody makes up the groups of an environment that has gone.
-    const groupSize = environment?.connected ? environment.groupSize : undefined;
-    return queue.add(keep(group, shard, shards.takeAge(), state.step), groupSize);
-  }
-
-  #find({ id, label }: WhichEnvironment): FoundEnvironmentStatus | { status: "environment"; environment: Environment } {
-    const { environments } = this.#parts;
-    if (id !== null) {
-      const environment = environments.get(id);
-      if (environment === undefined) return { status: "unknown", id, registered: environments.count };
-      return { status: "environment", environment };
-    }
-    if (label !== null) {
-      const environment = environments.labelled(label);
-      return environment === undefined ? { status: "unknown_label", label } : { status: "environment", environment };
-    }
-    const connected = environments.connected();
-    const [only] = connected;
-    if (connected.length !== 1 || only === undefined) return { status: "ambiguous", connected: connected.length };
-    return { status: "environment", environment: only };
   }
 
   #nothing(): TakenBatch {
@@ -392,14 +307,6 @@ export class Run extends DurableObject<Env> {
       this.#parts.outcomes.add(environment, "dropped", reason);
     }
     this.#scheduleDiscard();
-  }
-
-  /** Whether an earlier life left something that the alarm has to do. */
-  #isWorkLeft(): boolean {
-    if (this.#parts.leases.open.size > 0 || this.#parts.batches.open.size > 0) return true;
-    const query =
-      "SELECT EXISTS (SELECT 1 FROM discard) OR EXISTS (SELECT 1 FROM discard_through) OR EXISTS (SELECT 1 FROM batch) AS work";
-    return this.#sql.exec<{ work: number }>(query).one().work === 1;
   }
 
   #scheduleDiscard(): void {

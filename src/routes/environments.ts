@@ -31,7 +31,9 @@ environmentsRoutes.get(
   access("read"),
   async (c) => {
     const { after, limit } = validate(c.req.query(), environmentListQuery, "query");
-    return c.json({ environments: await runStub(c).environments.list(after ?? -1, limit) });
+    return c.json({
+      environments: await runStub(c).listEnvironments(after ?? -1, limit),
+    });
   },
 );
 
@@ -47,7 +49,7 @@ environmentsRoutes.get(
   access("submit"),
   async (c) => {
     const { env_id } = validate(c.req.param(), environmentPath, "path");
-    const answer = await runStub(c).environments.state(env_id);
+    const answer = await runStub(c).environmentState(env_id);
     if (answer.status === "unknown_environment") throw unknown(env_id);
     return c.json({ version: answer.version, state: answer.state === null ? null : JSON.parse(answer.state) });
   },
@@ -72,7 +74,7 @@ environmentsRoutes.put(
       const msg = `a state has at most ${MAX_STATE} characters of JSON, this one ${text.length}: keep what is large elsewhere`;
       throw unprocessable([{ type: "string_too_long", loc: ["body", "state"], msg }]);
     }
-    const answer = await runStub(c).environments.saveState(env_id, version, text);
+    const answer = await runStub(c).saveEnvironmentState(env_id, version, text);
     if (answer.status === "unknown_environment") throw unknown(env_id);
     if (answer.status === "conflict")
       throw new ApiError(409, `the state of environment ${env_id} is at version ${answer.version}, not ${version}`);
@@ -90,7 +92,7 @@ environmentsRoutes.get(
     answer: evaluationsAnswer,
   }),
   access("read"),
-  async (c) => c.json({ evaluations: await runStub(c).environments.evaluations() }),
+  async (c) => c.json({ evaluations: await runStub(c).listEvaluations() }),
 );
 
 function unknown(id: number): ApiError {

@@ -23,7 +23,7 @@ policyRoutes.post(
   access("train"),
   async (c) => {
     const { version, endpoints } = await jsonBody(c.req.raw, policyBody);
-    return c.json(await runStub(c).policy.publish(version ?? null, endpoints ?? null));
+    return c.json(await runStub(c).publishPolicy(version ?? null, endpoints ?? null));
   },
 );
 
@@ -36,5 +36,5 @@ policyRoutes.get(
     answer: policyAnswer,
   }),
   access("read"),
-  async (c) => c.json(await runStub(c).policy.status()),
+  async (c) => c.json(await runStub(c).policyStatus()),
 );

@@ -39,7 +39,7 @@ rolloutRoutes.post(
   access("submit"),
   async (c) => {
     const { env_id, count, wait } = await jsonBody(c.req.raw, leasesBody);
-    const answer = await runStub(c).rollouts.lease(env_id, count, wait * 1000);
+    const answer = await runStub(c).leaseRollouts(env_id, count, wait * 1000);
     if (answer.status === "unknown_environment") {
       const known = `${answer.registered} registered since the run began or was reset`;
       throw new ApiError(404, `no environment has env_id ${env_id}: ${known}`);
@@ -61,7 +61,9 @@ rolloutRoutes.get(
   access("read"),
   async (c) => {
     const { env_id, after, limit } = validate(c.req.query(), leaseListQuery, "query");
-    return c.json({ leases: await runStub(c).rollouts.list(env_id ?? null, after, limit) });
+    return c.json({
+      leases: await runStub(c).listRollouts(env_id ?? null, after, limit),
+    });
   },
 );
 
@@ -80,7 +82,7 @@ rolloutRoutes.post(
     const { lease_id } = validate(c.req.param(), leaseId, "path");
     const { failure } = await jsonBody(c.req.raw, renewBody);
     if (failure !== null) log("rollout attempt failed", c.req.param("run"), lease_id, failure);
-    const change = await runStub(c).rollouts.renew(
+    const change = await runStub(c).renewRollout(
       lease_id,
       failure === null
         ? null
@@ -107,7 +109,7 @@ rolloutRoutes.post(
     const { lease_id } = validate(c.req.param(), leaseId, "path");
     const { outcome, reason, message, endpoint_fault, metrics } = await jsonBody(c.req.raw, closeBody);
     if (outcome === "evaluated") {
-      return c.json(closedOnly(await runStub(c).rollouts.close(lease_id, { outcome, metrics }), lease_id));
+      return c.json(closedOnly(await runStub(c).closeRollout(lease_id, { outcome, metrics }), lease_id));
     }
     if (reason === null) {
       const msg = `a lease that is ${outcome} needs a reason, one word in snake_case: it is counted`;
@@ -115,7 +117,7 @@ rolloutRoutes.post(
     }
     if (outcome === "failed") log("rollout failed", c.req.param("run"), lease_id, { reason, message });
     const ending = { outcome, reason, endpointFault: endpoint_fault };
-    return c.json(closedOnly(await runStub(c).rollouts.close(lease_id, ending), lease_id));
+    return c.json(closedOnly(await runStub(c).closeRollout(lease_id, ending), lease_id));
   },
 );
 
@@ -139,7 +141,7 @@ rolloutRoutes.post(
       const msg = `a follow-up item has at most ${MAX_BACKLOG_ITEM} characters of JSON, this one ${text.length}: keep what it refers to elsewhere`;
       throw unprocessable([{ type: "string_too_long", loc: ["body", "items", index], msg }]);
     });
-    const change = await runStub(c).rollouts.followUp(lease_id, texts);
+    const change = await runStub(c).followUpRollout(lease_id, texts);
     if (change.status === "too_many")
       throw new ApiError(
         409,

@@ -1,4 +1,3 @@
-import { RpcTarget } from "cloudflare:workers";
 import { isAlive } from "../environments.ts";
 import type { EnvironmentState } from "./environment-states.ts";
 import type { Evaluation } from "./evaluations.ts";
@@ -25,12 +24,13 @@ export type StateAnswer =
   | { readonly status: "unknown_environment" }
   | ({ readonly status: "kept" | "conflict" } & EnvironmentState);
 
+export type NamedEvaluation = Evaluation & { readonly name: string };
+
 /** How the environments of a run do, what they keep between groups, and what their evaluations brought. */
-export class EnvironmentDesk extends RpcTarget {
+export class EnvironmentDesk {
   readonly #host: RolloutHost;
 
   constructor(host: RolloutHost) {
-    super();
     this.#host = host;
   }
 
@@ -80,7 +80,7 @@ export class EnvironmentDesk extends RpcTarget {
   }
 
   /** Newest first. */
-  evaluations(): (Evaluation & { readonly name: string })[] {
+  evaluations(): NamedEvaluation[] {
     const { environments, evaluations } = this.#host.parts();
     return evaluations.all().map((evaluation) => {
       const name = environments.get(evaluation.env_id)?.wandbName ?? `${evaluation.env_id}`;

@@ -1,4 +1,3 @@
-import { RpcTarget } from "cloudflare:workers";
 import type { EndpointStatus, NewEndpoint } from "./endpoints.ts";
 import type { RolloutHost } from "./rollouts.ts";
 
@@ -12,12 +11,11 @@ export interface PolicyStatus {
 }
 
 /** Which policy version is served, and where. */
-export class PolicyDesk extends RpcTarget {
+export class PolicyDesk {
   readonly #host: RolloutHost;
   readonly #onChange: () => void;
 
   constructor(host: RolloutHost, onChange: () => void) {
-    super();
     this.#host = host;
     this.#onChange = onChange;
   }

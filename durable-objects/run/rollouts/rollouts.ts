@@ -1,4 +1,3 @@
-import { RpcTarget } from "cloudflare:workers";
 import type { CommittedGroup, Verdict } from "../../payloads.ts";
 import { type Served, Waiters } from "../waiters.ts";
 import type { Endpoint } from "./endpoints.ts";
@@ -46,6 +45,8 @@ export type LeaseChange =
       readonly repeated: boolean;
     };
 
+export type FollowUpAnswer = LeaseChange | { readonly status: "too_many"; readonly limit: number };
+
 export interface Failure {
   readonly reason: string;
   readonly message: string;
@@ -68,13 +69,12 @@ export interface RolloutHost {
 }
 
 /** Rollout leases of a run: given out, renewed, and ended in exactly one way. */
-export class Rollouts extends RpcTarget {
+export class Rollouts {
   readonly #host: RolloutHost;
   readonly #grants = new Grants();
   readonly #waiters: Waiters<LeaseRequest, LeaseAnswer>;
 
   constructor(host: RolloutHost) {
-    super();
     this.#host = host;
     this.#waiters = new Waiters(
       (requests) => this.#serve(requests),
@@ -83,11 +83,12 @@ export class Rollouts extends RpcTarget {
   }
 
   /** Leases for an environment, waiting up to `waitMs` for the first. A request is a sign of life. */
-  async lease(environment: number, count: number, waitMs: number): Promise<LeaseAnswer> {
+  async ask(environment: number, count: number, waitMs: number): Promise<LeaseAnswer> {
+    const now = Date.now();
+    this.expire(now);
     const { environments } = this.#host.parts();
     const known = environments.get(environment);
     if (known === undefined) return { status: "unknown_environment", registered: environments.count };
-    const now = Date.now();
     environments.heard(known, now);
     this.#grants.asked(environment, now);
     const request = { environment, count };
@@ -144,10 +145,7 @@ export class Rollouts extends RpcTarget {
   }
 
   /** Keeps follow-up items, each as JSON, until the lease ends well. Replaces those of an earlier call. */
-  followUp(
-    id: number,
-    items: readonly string[],
-  ): LeaseChange | { readonly status: "too_many"; readonly limit: number } {
+  followUp(id: number, items: readonly string[]): FollowUpAnswer {
     const parts = this.#host.parts();
     const lease = parts.leases.open.get(id);
     if (lease === undefined) return this.#closed(parts, id);
@@ -156,6 +154,13 @@ export class Rollouts extends RpcTarget {
     parts.leases.setFollowUps(id, JSON.stringify(items));
     const given = give(parts, lease);
     return given === null ? { status: "unknown" } : { status: "leased", lease: given };
+  }
+
+  /** What the groups of an open lease have in common; null for no lease. */
+  lease(id: number | null): { lease: number; environment: number; policyVersion: number } | null {
+    const lease = id === null ? undefined : this.#host.parts().leases.open.get(id);
+    if (lease === undefined) return null;
+    return { lease: lease.id, environment: lease.environment, policyVersion: lease.policyVersion };
   }
 
   list(environment: number | null, after: number, limit: number): LeaseRecord[] {

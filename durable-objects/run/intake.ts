@@ -1,0 +1,96 @@
+import type { Commit, CommittedGroup, PayloadAddress, Verdict } from "../payloads.ts";
+import type { Discards } from "./discards.ts";
+import type { Environments } from "./environments.ts";
+import { keep, type Queue } from "./queue.ts";
+import type { Rollouts } from "./rollouts/rollouts.ts";
+import type { Shards } from "./shards.ts";
+import type { RunState } from "./state.ts";
+
+/** What taking groups in needs of the Run. */
+export interface IntakeHost {
+  parts(): {
+    readonly state: RunState;
+    readonly queue: Queue;
+    readonly environments: Environments;
+    readonly shards: Shards;
+  };
+  readonly rollouts: Rollouts;
+  readonly discards: Discards;
+  /** Changes disk and memory together. */
+  transaction<T>(change: () => T): T;
+  /** Payloads were refused, and are to be let go. */
+  refused(): void;
+  /** Groups were queued. */
+  queued(): void;
+}
+
+/** The way of groups into the queue, request by request. */
+export class Intake {
+  readonly #host: IntakeHost;
+
+  constructor(host: IntakeHost) {
+    this.#host = host;
+  }
+
+  /** Queues the groups of a shard's commit. A commit taken before changes nothing and gets the same verdicts. */
+  commit(commit: Commit): readonly (readonly Verdict[])[] {
+    const taken = this.#host.parts().shards.verdictsIfTaken(commit);
+    if (taken !== null) return taken;
+    const now = Date.now();
+    this.#host.rollouts.expire(now);
+    let isRefused = false;
+    const verdicts = this.#host.transaction(() => {
+      let latest: PayloadAddress | null = null;
+      const answers = commit.requests.map((groups) => {
+        const refusal = this.#refusal(groups);
+        if (refusal !== null) {
+          for (const { payload } of groups) this.#host.discards.add(commit.shard, payload);
+          isRefused = true;
+          return refusal;
+        }
+        const last = groups.at(-1);
+        if (last !== undefined) {
+          const { payload, rows, bytes } = last;
+          latest = { shard: commit.shard, payload, rows, bytes };
+        }
+        return this.#queue(commit.shard, groups, now);
+      });
+      this.#host.parts().shards.advance(commit, answers, latest);
+      return answers;
+    });
+    if (isRefused) this.#host.refused();
+    this.#host.queued();
+    return verdicts;
+  }
+
+  /** A request is taken whole or not at all: the verdicts if one of its groups can't be, else null. */
+  #refusal(groups: readonly CommittedGroup[]): readonly Verdict[] | null {
+    const lease = groups[0]?.lease ?? null;
+    // What was taken before under this lease is answered as then, whatever has changed since.
+    const judged = lease === null ? null : this.#host.rollouts.judge(lease, groups);
+    if (judged !== null) return judged;
+    const batchSize = this.#host.parts().state.registration?.batch_size ?? Number.POSITIVE_INFINITY;
+    if (groups.every(({ sequences }) => sequences <= batchSize)) return null;
+    return groups.map(({ sequences }) =>
+      sequences > batchSize
+        ? { status: "larger_than_batch", sequences, batchSize }
+        : { status: "refused_with_request" },
+    );
+  }
+
+  #queue(shard: number, groups: readonly CommittedGroup[], now: number): Verdict[] {
+    const { queue, environments, shards, state } = this.#host.parts();
+    const lease = this.#host.rollouts.lease(groups[0]?.lease ?? null);
+    const verdicts = groups.map((group) => {
+      // A lease knows better than the client what its groups were made with.
+      const known = lease === null ? group : { ...group, ...lease };
+      const environment = known.environment === null ? undefined : environments.get(known.environment);
+      if (environment !== undefined) environments.heard(environment, now);
+      // Nobody makes up the groups of an environment that has gone.
+      const groupSize = environment?.connected ? environment.groupSize : undefined;
+      return queue.add(keep(known, shard, shards.takeAge(), state.step), groupSize);
+    });
+    if (lease !== null) this.#host.rollouts.submitted(lease.lease, verdicts, now);
+    return verdicts;
+  }
+}

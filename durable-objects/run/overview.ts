@@ -1,0 +1,40 @@
+import type { RunOverview } from "./answers.ts";
+import { isAlive } from "./environments.ts";
+import { explanation } from "./explain.ts";
+import type { HandOut } from "./hand-out.ts";
+import type { RunParts } from "./parts.ts";
+import type { Rollouts } from "./rollouts/rollouts.ts";
+
+/** How a run stands, and why no batch is ready. */
+export function overview(parts: RunParts, handOut: HandOut, rollouts: Rollouts, waitingTrainers: number): RunOverview {
+  const { state, queue, environments, batches, shards } = parts;
+  const now = Date.now();
+  const batchSize = state.registration?.batch_size ?? null;
+  const connected = environments.connected();
+  return {
+    step: state.step,
+    queueSize: queue.index.groups,
+    explain: explanation({
+      batchSize,
+      floors: environments.floors(batchSize ?? 0, now),
+      interruptedBatches: handOut.interrupted(batches, now).length,
+      environments,
+      index: queue.index,
+      buffered: queue.buffered(),
+      now,
+    }),
+    queuedBytes: queue.bytes,
+    receivedGroups: shards.nextAge - 1,
+    environments: {
+      registered: environments.count,
+      connected: connected.length,
+      alive: connected.filter((environment) => isAlive(environment, now)).length,
+    },
+    openBatches: batches.open.size,
+    leasedBatches: handOut.leased(batches, now),
+    trainer: state.trainer,
+    policyVersion: state.policyVersion ?? state.step,
+    admission: rollouts.admission(),
+    waitingTrainers,
+  };
+}

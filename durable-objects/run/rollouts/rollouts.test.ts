@@ -1,0 +1,397 @@
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { SmallGroup } from "../../payload-shard/durable-object.ts";
+import { freshRun, payloadsOf, REGISTRATION, type RunStub } from "../../testing.ts";
+import type { NewEnvironment } from "../environments.ts";
+import { DEFAULT_LEASING, type Leasing } from "../leasing.ts";
+
+const ENDPOINT = {
+  url: "http://gpu-0",
+  model: "m",
+  backend: "vllm" as const,
+  secret: null,
+  max_training_requests: 512,
+  max_evaluation_requests: 64,
+};
+
+function environment(key: string, leasing: Partial<Leasing> = {}, rest: Partial<NewEnvironment> = {}): NewEnvironment {
+  const common = { name: key, label: null, maxTokenLength: 64, groupSize: 2, weight: 1, floor: null, key };
+  return { ...common, leasing: { ...DEFAULT_LEASING, leaseSequences: 2, leaseSeconds: 60, ...leasing }, ...rest };
+}
+
+/** A run with a trainer (batches of 4, 3 of them under way at most), one endpoint and one environment. */
+async function ready(settings: Partial<typeof REGISTRATION> = {}, leasing: Partial<Leasing> = {}) {
+  const { run, shard } = freshRun();
+  await run.register({ ...REGISTRATION, ...settings });
+  await run.publishPolicy(null, [ENDPOINT]);
+  await run.registerEnvironment(environment("math", leasing));
+  return { run, shard };
+}
+
+function group(lease: number | null, sequences = 2): SmallGroup {
+  const row = new TextEncoder().encode("{}");
+  return { environment: 0, sequences, tokens: 6, policyVersion: null, lease, row, bytes: row.length };
+}
+
+async function lease(run: RunStub, count = 1, id = 0) {
+  const answer = await run.leaseRollouts(id, count, 0);
+  if (answer.status === "unknown_environment") throw new Error("no such environment");
+  return answer;
+}
+
+async function leased(run: RunStub, count = 1, id = 0) {
+  return (await lease(run, count, id)).leases;
+}
+
+async function only(run: RunStub, id = 0) {
+  const [first] = await leased(run, 1, id);
+  if (first === undefined) throw new Error("no lease was given");
+  return first;
+}
+
+function later(milliseconds: number): void {
+  vi.setSystemTime(Date.now() + milliseconds);
+}
+
+async function take(run: RunStub, leaseMs = 0): Promise<number | string> {
+  using taken = await run.takeBatch(0, leaseMs);
+  return taken.status === "batch" ? taken.batch.id : taken.status;
+}
+
+/** Takes a batch under a lease, and reads it to its end. */
+async function arrive(run: RunStub): Promise<void> {
+  using taken = await run.takeBatch(0, 60_000);
+  if (taken.status !== "batch") throw new Error(`no batch: ${taken.status}`);
+  await run.delivered(taken.batch.id);
+}
+
+async function outcomes(run: RunStub, id = 0) {
+  return (await run.listEnvironments(-1, 100)).find(({ env_id }) => env_id === id)?.outcomes;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("items", () => {
+  test("each is leased once, in order, also after the object was evicted", async () => {
+    const { run } = await ready();
+    expect((await leased(run, 2)).map(({ item }) => item)).toEqual([0, 1]);
+    await evictDurableObject(run);
+    expect((await leased(run, 2)).map(({ item }) => item)).toEqual([2, 3]);
+  });
+
+  test("the seed belongs to the item: the same for every attempt, another for the next item", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { run } = await ready();
+    const [first, second] = await leased(run, 2);
+    later(60_000);
+    const again = await leased(run, 2);
+    expect(again.map(({ item, seed, attempt }) => ({ item, seed, attempt }))).toEqual([
+      { item: 0, seed: first?.seed, attempt: 2 },
+      { item: 1, seed: second?.seed, attempt: 2 },
+    ]);
+    expect(first?.seed).not.toBe(second?.seed);
+  });
+
+  test("one that is lost again and again is given up and counted", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { run } = await ready();
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      expect(await only(run)).toMatchObject({ item: 0, attempt });
+      later(60_000);
+    }
+    expect(await only(run)).toMatchObject({ item: 1, attempt: 1 });
+    expect(await outcomes(run)).toEqual({ expired: { expired: 5 }, failed: { lost_too_often: 1 } });
+  });
+
+  test("a registration under the same key goes on where the environment was", async () => {
+    const { run } = await ready();
+    await only(run);
+    const again = await run.registerEnvironment(environment("math", { leaseSequences: 4 }, { groupSize: 4 }));
+    expect(again).toMatchObject({ status: "registered", id: 0, wandbName: "math_0" });
+    expect(await only(run)).toMatchObject({ item: 1, group_size: 4 });
+  });
+
+  test("follow-up items are drawn before new ones, once their lease ended well, and not when it failed", async () => {
+    const { run } = await ready();
+    const first = await only(run);
+    await run.followUpRollout(first.lease_id, ['"lost"']);
+    await run.followUpRollout(first.lease_id, ['{"turn":2}', '"b"']);
+    await run.closeRollout(first.lease_id, { outcome: "skipped", reason: "equal_scores", endpointFault: false });
+    const second = await leased(run, 3);
+    expect(second.map(({ item, backlog }) => ({ item, backlog }))).toEqual([
+      { item: null, backlog: '{"turn":2}' },
+      { item: null, backlog: '"b"' },
+      { item: 1, backlog: null },
+    ]);
+    const failing = second[2]?.lease_id ?? 0;
+    await run.followUpRollout(failing, ['"never"']);
+    await run.closeRollout(failing, { outcome: "failed", reason: "rollout", endpointFault: false });
+    expect(await only(run)).toMatchObject({ item: 2, backlog: null });
+  });
+});
+
+describe("admission", () => {
+  test("queued and leased sequences stay within max_batches_offpolicy batches, and the record says so", async () => {
+    const { run, shard } = await ready();
+    await shard.submit([group(null), group(null)]);
+    const given = await leased(run, 100);
+    expect(given).toHaveLength(4);
+    expect(await lease(run)).toMatchObject({ status: "none", reason: "admission" });
+    expect((await run.overview()).admission).toMatchObject({ limit_sequences: 12, held_sequences: 12 });
+    expect(await take(run)).toBe(1);
+    expect(await leased(run, 100)).toHaveLength(2);
+    const record = await run.listRollouts(null, 0, 100);
+    expect(record.map(({ admitted_sequences }) => admitted_sequences)).toEqual([6, 8, 10, 12, 10, 12]);
+  });
+
+  test("one that waits is given a lease as soon as there is room", async () => {
+    const { run } = await ready();
+    const given = await leased(run, 100);
+    const waiting = run.leaseRollouts(0, 1, 30_000);
+    await expect.poll(async () => (await run.overview()).admission.waiting_environments).toBe(1);
+    const ended = given[0]?.lease_id ?? 0;
+    await run.closeRollout(ended, { outcome: "skipped", reason: "too_easy", endpointFault: false });
+    expect(await waiting).toMatchObject({ status: "leased", leases: [{ item: 6 }] });
+  });
+
+  test("room is kept for another environment's floor, so that no queue wedges", async () => {
+    const { run } = await ready();
+    await run.registerEnvironment(environment("code", {}, { floor: 0.5 }));
+    await lease(run, 1, 1);
+    expect(await leased(run, 100)).toHaveLength(3);
+    expect(await leased(run, 100, 1)).toHaveLength(2);
+  });
+
+  test("with weighted mixing each gets its share, however fast it is", async () => {
+    const { run } = await ready({ mixing: "weighted" });
+    await run.registerEnvironment(environment("code", {}, { weight: 2 }));
+    await lease(run, 1, 1);
+    expect(await leased(run, 100)).toHaveLength(2);
+    expect(await leased(run, 100, 1)).toHaveLength(3);
+  });
+
+  test.each([
+    ["a lease that can never fit", { leaseSequences: 16 }, "lease_larger_than_admission"],
+    ["a run that has ended", {}, "num_steps"],
+  ])("%s is told why", async (_what, leasing, reason) => {
+    const { run } = await ready(reason === "num_steps" ? { starting_step: 5, num_steps: 5 } : {}, leasing);
+    expect(await lease(run)).toMatchObject({ status: reason === "num_steps" ? "finished" : "none", reason });
+  });
+});
+
+describe("a submission under a lease", () => {
+  test("ends it; the same again gets the same answer and queues nothing, also after the object was evicted", async () => {
+    const { run, shard } = await ready();
+    const { lease_id } = await only(run);
+    const first = await shard.submit([group(lease_id, 1), group(lease_id, 1)]);
+    expect(first.map(({ status }) => status)).toEqual(["buffered", "buffered"]);
+    expect(await shard.submit([group(lease_id, 1), group(lease_id, 1)])).toEqual(first);
+    await evictDurableObject(run);
+    expect(await shard.submit([group(lease_id, 1), group(lease_id, 1)])).toEqual(first);
+    expect(await run.status()).toMatchObject({ queueSize: 2 });
+    while (await runDurableObjectAlarm(run));
+    expect(await payloadsOf(shard)).toEqual([1, 2]);
+  });
+
+  test.each([
+    ["one that expired", "expired"],
+    ["one that failed", "failed"],
+    ["one of before a reset", "cancelled"],
+    ["one that was never given out", "unknown"],
+  ])("%s: its groups are not taken", async (_what, outcome) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { run, shard } = await ready();
+    const { lease_id } = await only(run);
+    if (outcome === "expired") later(60_000);
+    if (outcome === "failed") await run.closeRollout(lease_id, { outcome, reason: "score", endpointFault: false });
+    if (outcome === "cancelled") await run.reset();
+    const id = outcome === "unknown" ? 99 : lease_id;
+    expect(await shard.submit([group(id)])).toEqual([{ status: "lease_is_over", lease: id, outcome }]);
+    expect(await run.status()).toMatchObject({ queueSize: 0 });
+  });
+
+  test("may not bring more than it allows", async () => {
+    const { run, shard } = await ready();
+    const { lease_id } = await only(run);
+    expect(await shard.submit([group(lease_id), group(lease_id)])).toMatchObject([
+      { status: "larger_than_lease", sequences: 4, allowed: 2 },
+      { status: "larger_than_lease" },
+    ]);
+    expect(await shard.submit([group(lease_id)])).toEqual([{ status: "received" }]);
+  });
+
+  test("its groups have the policy version of the lease", async () => {
+    const { run, shard } = await ready();
+    await run.publishPolicy(7, null);
+    const first = await only(run);
+    await run.publishPolicy(9, null);
+    const second = await only(run);
+    expect([first.policy_version, second.policy_version]).toEqual([7, 9]);
+    await shard.submit([group(first.lease_id)]);
+    await shard.submit([group(second.lease_id)]);
+    using taken = await run.takeBatch(0);
+    expect(taken.status === "batch" ? taken.batch.groups.map((each) => each.policyVersion) : null).toEqual([7, 9]);
+  });
+});
+
+describe("endpoints", () => {
+  const two = [ENDPOINT, { ...ENDPOINT, url: "http://gpu-1" }];
+
+  test("the least loaded one is named, for its limit", async () => {
+    const { run } = await ready({ batch_size: 32 });
+    const small = { ...ENDPOINT, url: "http://gpu-1", max_training_requests: 8 };
+    await run.publishPolicy(null, [{ ...ENDPOINT, max_training_requests: 24 }, small]);
+    const urls = (await leased(run, 20)).map(({ endpoint }) => endpoint.url);
+    expect(urls).toHaveLength(16);
+    expect(urls.slice(0, 8).filter((url) => url === small.url)).toHaveLength(2);
+    expect(await lease(run)).toMatchObject({ status: "none", reason: "endpoints_busy" });
+  });
+
+  test("one that fails is left, rests after three failures, and is tried with one lease", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { run } = await ready({ batch_size: 32 });
+    await run.publishPolicy(null, two);
+    const failure = { reason: "inference_timeout", message: "", endpointFault: true };
+    const onFirst = (await leased(run, 6)).filter(({ endpoint }) => endpoint.url === "http://gpu-0");
+    for (const { lease_id } of onFirst)
+      expect(await run.renewRollout(lease_id, failure)).toMatchObject({
+        lease: { endpoint: { url: "http://gpu-1" } },
+      });
+    expect((await run.policyStatus()).endpoints).toMatchObject([{ healthy: false, failures: 3 }, { healthy: true }]);
+    expect((await leased(run, 6)).map(({ endpoint }) => endpoint.url)).toEqual(Array(6).fill("http://gpu-1"));
+    later(5_000);
+    const tried = (await leased(run, 6)).filter(({ endpoint }) => endpoint.url === "http://gpu-0");
+    expect(tried).toHaveLength(1);
+    await run.closeRollout(tried[0]?.lease_id ?? 0, { outcome: "skipped", reason: "x", endpointFault: false });
+    expect((await run.policyStatus()).endpoints).toMatchObject([{ healthy: true, failures: 0 }, {}]);
+    expect(await outcomes(run)).toMatchObject({ retried: { inference_timeout: 3 } });
+  });
+
+  test("none, or all resting: the environment is told, and waits", async () => {
+    const { run } = await ready();
+    await run.publishPolicy(null, []);
+    expect(await lease(run)).toMatchObject({ status: "none", reason: "no_endpoint" });
+    await run.publishPolicy(null, [ENDPOINT]);
+    const { lease_id } = await only(run);
+    for (let i = 0; i < 3; i++) await run.renewRollout(lease_id, { reason: "x", message: "", endpointFault: true });
+    expect(await lease(run)).toMatchObject({ status: "none", reason: "endpoints_unhealthy" });
+  });
+
+  test("a lease whose endpoint was replaced goes on with another", async () => {
+    const { run } = await ready();
+    const { lease_id } = await only(run);
+    await run.publishPolicy(null, [{ ...ENDPOINT, url: "http://new" }]);
+    expect(await run.renewRollout(lease_id, null)).toMatchObject({ lease: { endpoint: { url: "http://new" } } });
+  });
+});
+
+describe("evaluation", () => {
+  test.each([
+    ["stop", "evaluating"],
+    ["none", null],
+  ] as const)("is leased once when a multiple of steps_per_eval is crossed; handling %s", async (handling, reason) => {
+    const { run, shard } = await ready({}, { stepsPerEval: 2, evaluationHandling: handling });
+    for (let step = 1; step <= 2; step++) {
+      expect(await only(run)).toMatchObject({ kind: "train" });
+      await shard.submit([group(null), group(null)]);
+      await run.delivered(Number(await take(run)));
+    }
+    const evaluation = await only(run);
+    expect(evaluation).toMatchObject({ kind: "evaluate", item: null, step: 2 });
+    expect(await lease(run)).toMatchObject({ reason });
+    const { lease_id } = evaluation;
+    await run.closeRollout(lease_id, { outcome: "evaluated", metrics: { accuracy: 0.5 } });
+    expect(await run.listEvaluations()).toEqual([{ env_id: 0, name: "math_0", step: 2, metrics: { accuracy: 0.5 } }]);
+    expect(await only(run)).toMatchObject({ kind: "train" });
+  });
+
+  test("with limit a share of the bound is left to training", async () => {
+    const { run, shard } = await ready({}, { stepsPerEval: 1, evaluationHandling: "limit", evaluationLimit: 0.5 });
+    await shard.submit([group(null), group(null)]);
+    await run.delivered(Number(await take(run)));
+    const kinds = (await leased(run, 100)).map(({ kind }) => kind);
+    expect(kinds).toEqual(["evaluate", "train", "train", "train"]);
+  });
+});
+
+describe("an environment's state", () => {
+  test("is replaced only by who has seen the last version", async () => {
+    const { run } = await ready();
+    expect(await run.environmentState(0)).toEqual({ status: "kept", version: 0, state: null });
+    expect(await run.saveEnvironmentState(0, 0, '{"level":1}')).toMatchObject({ status: "kept", version: 1 });
+    expect(await run.saveEnvironmentState(0, 0, '{"level":9}')).toMatchObject({ status: "conflict", version: 1 });
+    await evictDurableObject(run);
+    expect(await run.environmentState(0)).toEqual({ status: "kept", version: 1, state: '{"level":1}' });
+    expect(await run.saveEnvironmentState(7, 0, "1")).toEqual({ status: "unknown_environment" });
+  });
+
+  test("is copied at the trainer's checkpoints, and goes back with a trainer that resumes from one", async () => {
+    const { run, shard } = await ready({ save_checkpoint_interval: 2 });
+    for (let step = 1; step <= 5; step++) {
+      await run.saveEnvironmentState(0, step - 1, `{"at":${step}}`);
+      await shard.submit([group(null), group(null)]);
+      await run.delivered(Number(await take(run)));
+    }
+    await run.register(REGISTRATION, 3);
+    expect(await run.environmentState(0)).toEqual({ status: "kept", version: 6, state: '{"at":2}' });
+    expect(await run.saveEnvironmentState(0, 5, "late")).toMatchObject({ status: "conflict" });
+  });
+});
+
+describe("a batch lease", () => {
+  test("holds the batch until it is acknowledged, also over an eviction; an ack counts once", async () => {
+    const { run, shard } = await ready();
+    await shard.submit([group(null), group(null)]);
+    expect(await take(run, 60_000)).toBe(1);
+    // Its stream ended without the last byte: it is free at once, and is taken again.
+    await expect.poll(() => take(run, 60_000)).toBe(1);
+    await arrive(run);
+    await evictDurableObject(run);
+    expect(await take(run)).toBe("none");
+    expect(await run.acknowledge(1, 1, { reward_mean: 0.5 })).toEqual({ status: "changed", repeated: false });
+    expect(await run.acknowledge(1, 1, {})).toEqual({ status: "changed", repeated: true });
+    expect((await run.overview()).trainer).toEqual({ batch: 1, step: 1, metrics: { reward_mean: 0.5 } });
+    expect(await run.acknowledge(2, null, {})).toEqual({ status: "unknown", last: 1 });
+  });
+
+  test("that ends without an ack, or is released, gives the batch to the next, under the same id", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { run, shard } = await ready();
+    await shard.submit([group(null), group(null)]);
+    using first = await run.takeBatch(0, 60_000);
+    expect(first.status).toBe("batch");
+    await run.delivered(1);
+    expect(await take(run)).toBe("none");
+    first[Symbol.dispose]();
+    later(60_000);
+    using second = await run.takeBatch(0, 60_000);
+    expect(second).toMatchObject({ batch: { id: 1, step: 1 } });
+    await run.delivered(1);
+    expect(await run.release(1)).toEqual({ status: "changed", repeated: false });
+    expect(await run.release(1)).toEqual({ status: "changed", repeated: true });
+    expect(await take(run)).toBe(1);
+  });
+});
+
+test("groups staler than max_staleness are dropped at hand-out and counted", async () => {
+  const { run, shard } = await ready({ max_staleness: 1 });
+  const at = (policyVersion: number): SmallGroup => ({ ...group(null), policyVersion });
+  // Each batch leaves one group of the older version behind, which is one step stale when the next takes it.
+  await shard.submit([at(0), at(0), at(0)]);
+  expect(await take(run)).toBe(1);
+  await run.delivered(1);
+  await shard.submit([at(1), at(1)]);
+  expect(await take(run)).toBe(2);
+  await run.delivered(2);
+  await shard.submit([at(2), at(2)]);
+  expect(await take(run)).toBe(3);
+  await run.delivered(3);
+  await shard.submit([at(1), at(1)]);
+  expect(await take(run)).toBe("none");
+  expect(await outcomes(run)).toEqual({ dropped: { stale: 2 } });
+  while (await runDurableObjectAlarm(run));
+  // One is queued still, and the last one is kept to be shown.
+  expect(await payloadsOf(shard)).toHaveLength(2);
+});
