@@ -141,12 +141,19 @@ export class Client {
       timeoutSeconds: wait + 300,
       ...(signal === undefined ? {} : { signal }),
     });
-    const { status, message, batch } = batchBody.parse(await response.json());
-    if (status === "error") throw new ClientError(409, message ?? "the run refused to give a batch");
-    if (batch === null) return null;
     const id = Number(response.headers.get("lachesis-batch"));
     const step = Number(response.headers.get("lachesis-step"));
-    return { id, step, groups: batch };
+    let body: unknown;
+    try {
+      body = await response.json();
+    } catch (error) {
+      // Its lease would have to end before anyone got it again.
+      if (id > 0) await this.release(id).catch(() => undefined);
+      throw new ClientError(0, `batch ${id} broke off: ${String(error)}`, { cause: error });
+    }
+    const { status, message, batch } = batchBody.parse(body);
+    if (status === "error") throw new ClientError(409, message ?? "the run refused to give a batch");
+    return batch === null ? null : { id, step, groups: batch };
   }
 
   /** Says that a leased batch has been learned from. It is never served again. */
