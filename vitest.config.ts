@@ -18,7 +18,7 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          include: [...NODE, "test/conformance/**/*.test.ts", "test/*.test.ts"],
+          include: [...NODE, "test/conformance/**/*.test.ts", "test/rollouts/**/*.test.ts", "test/*.test.ts"],
         },
       },
       {

@@ -6,6 +6,7 @@ const CHECKS: readonly (readonly [name: string, script: string, ...args: string[
   ["types of what runs in Node", "node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.node.json"],
   ["lint and format", "node_modules/@biomejs/biome/bin/biome", "check", "."],
   ["generated Env types", "node_modules/wrangler/bin/wrangler.js", "types", "--include-runtime=false", "--check"],
+  ["generated Env types of the environments", "scripts/environment-types.ts", "--check"],
 ];
 
 const failed = CHECKS.filter(([name, ...command]) => {

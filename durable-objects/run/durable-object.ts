@@ -74,7 +74,8 @@ export class Run extends DurableObject<Env> {
     const drop = (groups: readonly KeptGroup[], reason: string) => this.#drop(groups, reason);
     this.#handOut = new HandOut({ transaction, wakeAt, drop, freed: () => this.#waiters.wake() });
     const saveState = () => this.#parts.state.save(this.#parts.shards.nextAge);
-    const host: RolloutHost = { transaction, wakeAt, saveState, parts: () => this.#parts };
+    const wakeTrainers = () => this.#waiters.wake();
+    const host: RolloutHost = { transaction, wakeAt, saveState, wakeTrainers, parts: () => this.#parts };
     this.#rollouts = new Rollouts(host);
     this.#policy = new PolicyDesk(host, () => this.#rollouts.wake());
     this.#environmentDesk = new EnvironmentDesk(host);

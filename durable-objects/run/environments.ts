@@ -64,6 +64,7 @@ export class Environments {
     readonly until: number;
     readonly sequences: ReadonlyMap<number, number>;
   } | null = null;
+  readonly #suspended = new Set<number>();
   #version = 0;
 
   constructor(sql: SqlStorage, now: number) {
@@ -186,13 +187,24 @@ export class Environments {
   }
 
   /**
+   * Suspends an environment's floor, or lets it count again: the run is full with what others made before it came, so it
+   * can't make what its floor asks for until a batch is formed without it. In memory alone, as it passes.
+   */
+  suspendFloor(id: number, suspended: boolean): void {
+    if (this.#suspended.has(id) === suspended) return;
+    if (suspended) this.#suspended.add(id);
+    else this.#suspended.delete(id);
+    this.#changed();
+  }
+
+  /**
    * The floors of the environments that are alive, in sequences by id. The map is the same object until something
    * changes, so that its identity can be remembered.
    */
   floors(batchSize: number, now: number): ReadonlyMap<number, number> {
     if (this.#floors?.batchSize === batchSize && now < this.#floors.until) return this.#floors.sequences;
     const withFloor = this.connected().filter((environment) => environment.floor !== null);
-    const alive = withFloor.filter((environment) => isAlive(environment, now));
+    const alive = withFloor.filter((environment) => isAlive(environment, now) && !this.#suspended.has(environment.id));
     const until = Math.min(...alive.map((environment) => environment.lastHeard + SILENT_AFTER_MS));
     const sequences = floorsInSequences(
       batchSize,

@@ -203,7 +203,9 @@ describe("a server that fails", () => {
     };
     const { client, environment } = await ready(freshClient(fetch));
     await client.submit((await leaseOne(client, environment)).lease_id, [GROUP]);
-    expect(await failure(client.takeBatch({ lease: 60, wait: 0 }))).toMatchObject({ message: expect.stringContaining("batch 1 broke off") });
+    expect(await failure(client.takeBatch({ lease: 60, wait: 0 }))).toMatchObject({
+      message: expect.stringContaining("batch 1 broke off"),
+    });
     expect(await client.takeBatch({ lease: 60, wait: 0 })).toMatchObject({ id: 1 });
   });
 

@@ -32,6 +32,12 @@ const overview = z.looseObject({
   explain: z.looseObject({ reason: z.string(), message: z.string(), queued_sequences: z.int() }),
   received_groups: z.int(),
   environments: z.looseObject({ connected: z.int(), alive: z.int() }),
+  admission: z.looseObject({
+    limit_sequences: z.int().nullable(),
+    held_sequences: z.int(),
+    leased_sequences: z.int(),
+    open_leases: z.int(),
+  }),
   trainer: z
     .looseObject({ step: z.int().nullable(), metrics: z.record(z.string(), z.number()) })
     .nullish()

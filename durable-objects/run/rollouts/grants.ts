@@ -122,8 +122,9 @@ export class Grants {
       const allowed = evaluationHandling === "stop" ? 0 : evaluationLimit * limit;
       if (heldSequences(parts, environment.id) + leaseSequences > allowed) return "evaluating";
     }
-    if (totalSequences(parts) + leaseSequences > limit) return "admission";
-    if (admit().room(environment.id) < leaseSequences) return "admission";
+    const isFull = totalSequences(parts) + leaseSequences > limit || admit().room(environment.id) < leaseSequences;
+    suspendFloorIf(isFull, parts, environment, registration.batch_size);
+    if (isFull) return "admission";
     const endpoint = endpoints.choose(leaseSequences, "train", now);
     return endpoint === null ? endpoints.why(now) : { kind: "train", endpoint };
   }
@@ -148,6 +149,16 @@ export class Grants {
     });
     return new Admission(claimants, { limit, total: totalSequences(parts) });
   }
+}
+
+/**
+ * Without this a run that filled before an environment with a floor came would wedge (P2): no batch without its groups, no
+ * groups without room, no room without a batch. As soon as it holds what its floor asks for, or may make it, the floor counts.
+ */
+function suspendFloorIf(isFull: boolean, parts: RolloutParts, environment: Environment, batchSize: number): void {
+  if (environment.floor === null) return;
+  const needed = environment.floor * batchSize;
+  parts.environments.suspendFloor(environment.id, isFull && heldSequences(parts, environment.id) < needed);
 }
 
 /** What has waited longest, else the next item of the environment's sequence. */

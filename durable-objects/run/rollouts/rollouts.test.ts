@@ -164,6 +164,25 @@ describe("admission", () => {
     expect(await leased(run, 100, 1)).toHaveLength(2);
   });
 
+  test("a run that filled before an environment with a floor came forms a batch without it, and then keeps its floor", async () => {
+    const { run, shard } = await ready();
+    for (const { lease_id } of await leased(run, 100)) await shard.submit([group(lease_id)]);
+    await run.registerEnvironment(environment("code", {}, { floor: 0.5 }));
+    expect(await take(run)).toBe("none");
+    const waiting = run.takeBatch(20_000);
+    await expect.poll(async () => (await run.overview()).waitingTrainers).toBe(1);
+    const given = await leased(run, 100, 1);
+    using first = await waiting;
+    expect(first).toMatchObject({ batch: { id: 1 } });
+    expect(given).toHaveLength(2);
+    expect(await take(run)).toBe("none");
+    await shard.submit([{ ...group(given[0]?.lease_id ?? 0), environment: 1 }]);
+    using second = await run.takeBatch(0);
+    expect(second.status === "batch" ? second.batch.groups.map((each) => each.environment).toSorted() : null).toEqual([
+      0, 1,
+    ]);
+  });
+
   test("with weighted mixing each gets its share, however fast it is", async () => {
     const { run } = await ready({ mixing: "weighted" });
     await run.registerEnvironment(environment("code", {}, { weight: 2 }));

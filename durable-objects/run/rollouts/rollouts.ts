@@ -64,6 +64,8 @@ export interface RolloutHost {
   saveState(): void;
   /** Changes disk and memory together. */
   transaction<T>(change: () => T): T;
+  /** A batch may have become possible. */
+  wakeTrainers(): void;
   /** Makes sure that the Run looks after its leases at this time, in Unix milliseconds. */
   wakeAt(time: number): void;
 }
@@ -92,7 +94,13 @@ export class Rollouts {
     environments.heard(known, now);
     this.#grants.asked(environment, now);
     const request = { environment, count };
+    const before = environments.version;
     for (const { answer } of this.#serve([request])) return answer;
+    // Its floor may have been suspended: there may be a batch now, and then room.
+    if (environments.version !== before) {
+      this.#host.wakeTrainers();
+      for (const { answer } of this.#serve([request])) return answer;
+    }
     const nothing = this.#nothing(request);
     if (nothing.status === "finished" || waitMs <= 0) return nothing;
     return this.#waiters.wait(request, waitMs);

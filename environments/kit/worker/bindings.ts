@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { Client } from "../../../src/client/client.ts";
+import { DEFAULT_RUN, runName } from "../../../src/wire/names.ts";
+import type { QueueProducer, Service } from "./platform.ts";
+
+/** A host is needed to make a request, but a service binding goes to its Worker whatever the host. */
+const SERVICE_URL = "https://lachesis";
+
+const service = z.custom<Service>((value) => hasMethod(value, "fetch"), "is no service binding");
+const queue = z.custom<QueueProducer>((value) => hasMethod(value, "sendBatch"), "is no queue");
+const optionalText = z
+  .string()
+  .optional()
+  .transform((text) => text?.trim() || undefined);
+
+const schema = z.object({
+  LACHESIS: service.optional(),
+  LACHESIS_URL: optionalText.pipe(z.url({ protocol: /^https?$/, error: "is no http or https address" }).optional()),
+  LACHESIS_TOKEN: optionalText,
+  RUN: optionalText.pipe(runName.default(DEFAULT_RUN)),
+  ROLLOUTS: queue.optional(),
+  PRESET: optionalText,
+  CONFIG: optionalText,
+});
+
+/** An environment's Worker is not set up right. The message names variable or binding, and what to do. */
+export class SetupError extends Error {
+  override readonly name = "SetupError";
+}
+
+/** What the Worker was given, checked. */
+export interface Bindings {
+  readonly run: string;
+  readonly preset: string | undefined;
+  readonly config: string | undefined;
+  readonly client: Client;
+  /** @throws SetupError when there is none. */
+  queue(): QueueProducer;
+  /** A secret by its name. */
+  secret(name: string): string | undefined;
+  /** Everything, by name: an R2 bucket, for instance. */
+  readonly all: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Reads variables, secrets and bindings.
+ * @throws SetupError
+ */
+export function readBindings(env: unknown): Bindings {
+  const all: Readonly<Record<string, unknown>> = { ...Object(env) };
+  const read = schema.safeParse(all);
+  if (!read.success) throw new SetupError(read.error.issues.map((issue) => explain(issue, all)).join("; "));
+  const { LACHESIS, LACHESIS_URL, LACHESIS_TOKEN, RUN, ROLLOUTS, PRESET, CONFIG } = read.data;
+  const root = LACHESIS_URL ?? (LACHESIS === undefined ? undefined : SERVICE_URL);
+  if (root === undefined) {
+    throw new SetupError(
+      "nothing says where the API is: add the service binding LACHESIS to wrangler.toml " +
+        '([[services]] binding = "LACHESIS", service = "lachesis"), or set the variable LACHESIS_URL to its address',
+    );
+  }
+  return {
+    run: RUN,
+    preset: PRESET,
+    config: CONFIG,
+    client: new Client({
+      url: `${root.replace(/\/+$/, "")}/runs/${RUN}`,
+      token: LACHESIS_TOKEN,
+      // The address wins: it is set to reach an API elsewhere, and the binding stays in wrangler.toml.
+      fetch: LACHESIS_URL === undefined && LACHESIS !== undefined ? (request) => LACHESIS.fetch(request) : undefined,
+    }),
+    queue: () => {
+      if (ROLLOUTS !== undefined) return ROLLOUTS;
+      throw new SetupError(
+        'the queue ROLLOUTS is missing: add [[queues.producers]] with binding = "ROLLOUTS" to wrangler.toml, and make ' +
+          "the queue with: npx wrangler queues create NAME",
+      );
+    },
+    secret: (name) => {
+      const value = all[name];
+      return typeof value === "string" && value !== "" ? value : undefined;
+    },
+    all,
+  };
+}
+
+function hasMethod(value: unknown, name: string): boolean {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function";
+}
+
+/** Values are shown for variables alone: a binding has none, and a token must not be. */
+function explain({ path, message }: z.core.$ZodIssue, all: Readonly<Record<string, unknown>>): string {
+  const name = String(path[0]);
+  const value = all[name];
+  const shown = typeof value === "string" && name !== "LACHESIS_TOKEN" ? ` is ${JSON.stringify(value)}:` : "";
+  return `${name}${shown} ${message}; set it in the environment's wrangler.toml`;
+}

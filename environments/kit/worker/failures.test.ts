@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { fakeEndpoint } from "../inference/testing.ts";
+import { FakeMessage, messageOfLease } from "./testing.ts";
+import { halfRight, setUp } from "./testing-consumer.ts";
+
+describe("a failure", () => {
+  test.each([
+    { reason: "item", config: { broken: "item" }, server: halfRight, text: "no item 0" },
+    { reason: "score", config: { broken: "score" }, server: halfRight, text: "no score" },
+    { reason: "inference_response", config: {}, server: { fault: () => new Response("oops") }, text: "oops" },
+    {
+      reason: "timeout",
+      config: { rollout_timeout_seconds: 0.05 },
+      server: { fault: () => "hang" as const },
+      text: "waiting for the inference endpoint",
+    },
+  ])("$reason is reported at once, and after the third the lease fails", async ({ reason, config, server, text }) => {
+    const { run, deliver } = setUp(server, config);
+    const lease = run.open();
+    const messages = [1, 2, 3].map((attempts) => messageOfLease(lease, attempts));
+    for (const message of messages) await deliver(message);
+    expect(messages.map(({ settled }) => settled)).toEqual(["retry", "retry", "retry"]);
+    const [first = 0, second = 0, third] = messages.map(({ delaySeconds }) => delaySeconds ?? undefined);
+    expect(first).toBeGreaterThanOrEqual(5);
+    expect(second).toBeGreaterThanOrEqual(10);
+    expect(third).toBeUndefined();
+    expect(run.lease(1)).toMatchObject({ outcome: "failed", reason });
+    expect(run.lease(1).failures).toHaveLength(3);
+    for (const failure of run.lease(1).failures) {
+      expect(failure).toMatchObject({ reason, message: expect.stringContaining(text) });
+    }
+    expect(run.groups).toEqual([]);
+  });
+
+  test("of an endpoint moves the next attempt to another one", async () => {
+    const { run, hosts, deliver } = setUp({
+      ...halfRight,
+      fault: (_path, request) => (request === 0 ? new Response("oops") : null),
+    });
+    const lease = run.open();
+    await deliver(messageOfLease(lease, 1));
+    await deliver(messageOfLease(lease, 2));
+    expect(run.lease(1).failures).toMatchObject([{ reason: "inference_response", endpoint_fault: true }]);
+    expect([...hosts]).toEqual(["inference.test", "other.test"]);
+    expect(run.lease(1).outcome).toBe("submitted");
+  });
+
+  test("for want of an endpoint's secret names the secret", async () => {
+    const { run, deliver } = setUp();
+    await deliver(messageOfLease(run.open({ endpoint: fakeEndpoint({ secret: "VLLM_KEY" }) })));
+    expect(run.lease(1).failures).toMatchObject([
+      { reason: "inference_secret", message: expect.stringContaining("wrangler secret put VLLM_KEY") },
+    ]);
+  });
+
+  test("while the lease is over is no failure", async () => {
+    const { run, deliver } = setUp(halfRight, { broken: "score" });
+    const message = messageOfLease(run.open());
+    run.intercept = (path) => {
+      if (path.endsWith("/renew")) run.lease(1).outcome = "expired";
+      return null;
+    };
+    await deliver(message);
+    expect(message.settled).toBe("ack");
+  });
+
+  test("that can't be reported is tried again all the same", async () => {
+    const { run, log, deliver } = setUp(halfRight, { broken: "score" });
+    const message = messageOfLease(run.open());
+    run.intercept = (path) => (path.endsWith("/renew") ? Response.json({ detail: "no" }, { status: 403 }) : null);
+    await deliver(message);
+    expect(message.settled).toBe("retry");
+    expect(log.map(({ event }) => event)).toContain("report");
+  });
+
+  test("of one message leaves its neighbours alone", async () => {
+    const { run, log, deliver } = setUp({
+      ...halfRight,
+      fault: (path, request) => (path === "/tokenize" && request === 0 ? new Response("oops") : null),
+    });
+    const messages = [run.open(), run.open(), run.open()].map((lease) => messageOfLease(lease));
+    const malformed = new FakeMessage({ lease: { lease_id: "one" } });
+    const otherRun = new FakeMessage({ run: "other", lease: run.open() });
+    await deliver(malformed, ...messages, otherRun);
+    expect([malformed, ...messages, otherRun].map(({ settled }) => settled)).toEqual([
+      "ack",
+      "retry",
+      "ack",
+      "ack",
+      "ack",
+    ]);
+    expect(run.groups).toHaveLength(2);
+    expect(log.filter(({ reason }) => reason === "malformed" || reason === "other_run")).toHaveLength(2);
+  });
+
+  test("of the set-up is told with its remedy, and the messages wait", async () => {
+    const { run, log, deliver } = setUp(halfRight, { group_sise: 3 });
+    const message = messageOfLease(run.open());
+    await deliver(message);
+    expect(message).toMatchObject({ settled: "retry", delaySeconds: 30 });
+    expect(log).toMatchObject([{ level: "error", reason: "setup", message: expect.stringContaining('"group_sise"') }]);
+  });
+
+  test("never shows a secret or a payload in the log", async () => {
+    const { run, log, deliver } = setUp({ fault: () => new Response("oops") });
+    await deliver(messageOfLease(run.open()));
+    expect(JSON.stringify(log)).not.toContain("Bearer");
+    expect(log).toMatchObject([{ event: "failed", environment: "counting", run: "default", lease: 1, item: 0 }]);
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineEnvironment } from "../define.ts";
+import { nothing } from "../definition.ts";
+import { environmentWorker } from "./index.ts";
+import { messageOfLease } from "./testing.ts";
+import { asked, type MakeWorker, setUp } from "./testing-consumer.ts";
+
+describe("filters", () => {
+  test.each([
+    { reason: "equal_scores", answer: "?", config: {} },
+    { reason: "too_long", answer: "0", config: { max_tokens: 2, max_token_length: 5 } },
+    { reason: "too_few_trained_tokens", answer: "0", config: { filters: { min_trained_tokens: 3 } } },
+    { reason: "wrong_token_count", answer: "mixed", config: { filters: { min_trained_tokens: 3 } } },
+    {
+      reason: null,
+      answer: "mixed",
+      config: { filters: { min_trained_tokens: 3, keep_partial: true, keep_equal_scores: true } },
+    },
+  ])("a group may be dropped for $reason, which is counted", async ({ reason, answer, config }) => {
+    const { run, deliver } = setUp(
+      {
+        answer: ({ index }) =>
+          answer === "mixed" ? (["0", "a longer one"][index % 2] ?? "") : index === 0 ? answer : "?",
+      },
+      config,
+    );
+    await deliver(messageOfLease(run.open()));
+    expect(run.lease(1)).toMatchObject({ outcome: reason === null ? "submitted" : "skipped", reason });
+    expect(run.state.state).toMatchObject({ groups: 1 });
+  });
+});
+
+describe("several groups, none, and follow-ups", () => {
+  const branching = defineEnvironment({
+    name: "branching",
+    config: z.object({ group_size: z.int().default(2), lease_sequences: z.int().default(4) }),
+    item: z.object({ depth: z.int() }),
+    items: () => ({ depth: 0 }),
+    rollouts: async ({ item, policy, size, followUp }) => {
+      if (item.depth > 1) return nothing("deep_enough");
+      followUp({ depth: item.depth + 1 });
+      const chat = (text: string) => policy.sample([{ role: "user", content: text }], size);
+      return { groups: await Promise.all([chat("first"), chat("second")]) };
+    },
+    score: ({ rollouts }) =>
+      rollouts.map((_, index) => ({ score: index, overrides: { set_advantage_to_zero: index === 0 } })),
+  });
+
+  const makeBranching: MakeWorker = (platform) => environmentWorker(branching, platform);
+
+  test("a lease may bring several groups, and hand in follow-ups", async () => {
+    const { run, deliver } = setUp({}, {}, makeBranching);
+    await deliver(messageOfLease(run.open()));
+    expect(run.groups.map(({ scores, lease }) => [lease, scores])).toEqual([
+      [1, [0, 1]],
+      [1, [0, 1]],
+    ]);
+    expect(run.groups[0]?.overrides).toEqual([{ set_advantage_to_zero: true }, { set_advantage_to_zero: false }]);
+    expect(run.lease(1).backlog).toEqual([{ depth: 1 }]);
+  });
+
+  test("a follow-up is read back, and a lease may bring nothing for a reason", async () => {
+    const { run, deliver } = setUp({}, {}, makeBranching);
+    await deliver(messageOfLease(run.open({ item: null, backlog: { depth: 2 } })));
+    expect(run.lease(1)).toMatchObject({ outcome: "skipped", reason: "deep_enough", backlog: [] });
+  });
+
+  test.each([
+    { name: "is full: the group is handed in without them", outcome: "open" as const, groups: 2 },
+    { name: "has ended the lease: nothing is handed in", outcome: "expired" as const, groups: 0 },
+  ])("follow-ups may be refused because the run $name", async ({ outcome, groups }) => {
+    const { run, deliver } = setUp({}, {}, makeBranching);
+    const message = messageOfLease(run.open());
+    run.intercept = (path) => {
+      if (!path.endsWith("/backlog")) return null;
+      run.lease(1).outcome = outcome;
+      return Response.json({ detail: "not taken" }, { status: 409 });
+    };
+    await deliver(message);
+    expect(message.settled).toBe("ack");
+    expect(run.groups).toHaveLength(groups);
+  });
+
+  test("a follow-up that doesn't fit fails as an item", async () => {
+    const { run, deliver } = setUp({}, {}, makeBranching);
+    await deliver(messageOfLease(run.open({ item: null, backlog: { depth: "two" } })));
+    expect(run.lease(1).failures).toMatchObject([{ reason: "item", message: expect.stringContaining("depth") }]);
+  });
+
+  test("more sequences than the lease has room for are refused with the setting to change", async () => {
+    const { run, deliver } = setUp({}, { lease_sequences: 3 }, makeBranching);
+    await deliver(messageOfLease(run.open()));
+    expect(run.lease(1).failures).toMatchObject([
+      { reason: "rollout", message: expect.stringContaining("has room for 3: raise lease_sequences") },
+    ]);
+  });
+});
+
+describe("rollouts one by one", () => {
+  const drawn: number[][] = [];
+  const drawing = defineEnvironment({
+    name: "drawing",
+    config: z.object({ group_size: z.int().default(3) }),
+    items: (index) => index,
+    rollout: async ({ item, policy, random, index }) => {
+      const trajectory = policy.trajectory({ messages: [{ role: "user", content: `${item}` }] });
+      await trajectory.turn(policy.sampling);
+      return { ...trajectory.rollout(), index, number: random.int(0, 1_000_000) };
+    },
+    score: ({ rollouts }) => {
+      drawn.push(rollouts.map(({ number }) => number));
+      return rollouts.map(({ index }) => (index === 1 ? null : index));
+    },
+  });
+
+  test("are a group in order, each with numbers of its own that another attempt draws again", async () => {
+    const { run, deliver } = setUp({}, { filters: { keep_partial: true } }, (platform) =>
+      environmentWorker(drawing, platform),
+    );
+    for (const seed of [5, 5, 6]) await deliver(messageOfLease(run.open({ item: 0, seed })));
+    expect(run.groups.map(({ scores }) => scores)).toEqual([
+      [0, 2],
+      [0, 2],
+      [0, 2],
+    ]);
+    const [first = [], again, other = []] = drawn;
+    expect(again).toEqual(first);
+    expect(new Set([...first, ...other]).size).toBe(6);
+  });
+});
+
+describe("an evaluation", () => {
+  test("gives the mean score of held-out items, and is no training", async () => {
+    const { run, server, deliver } = setUp(
+      { answer: ({ prompt }) => (Number(asked(prompt)) < 2 ? asked(prompt) : "?") },
+      { eval_items: 4 },
+    );
+    const message = messageOfLease(run.open({ kind: "evaluate", item: null }));
+    await deliver(message);
+    expect(message.settled).toBe("ack");
+    expect(run.lease(1)).toMatchObject({
+      outcome: "evaluated",
+      metrics: { score: 0.5, items: 4, dropped: 0, truncated: 0 },
+    });
+    expect(run.groups).toEqual([]);
+    expect(run.state.version).toBe(0);
+    const bodies = server.requests.filter(({ path }) => path === "/v1/completions").map(({ body }) => body);
+    expect(bodies).toHaveLength(4);
+    for (const body of bodies) expect(body).toMatchObject({ temperature: 0, n: 1 });
+  });
+
+  test("that fails is tried again, as a group is", async () => {
+    const { run, deliver } = setUp({ fault: () => new Response("oops") }, { eval_items: 1 });
+    const message = messageOfLease(run.open({ kind: "evaluate", item: null }));
+    await deliver(message);
+    expect(message.settled).toBe("retry");
+    expect(run.lease(1).failures).toMatchObject([{ reason: "inference_response" }]);
+  });
+});

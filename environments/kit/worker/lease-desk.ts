@@ -1,0 +1,116 @@
+import type { RolloutLease } from "../../../src/wire/rollouts.ts";
+import { MAX_ATTEMPTS } from "./attempts.ts";
+import type { Metrics } from "./evaluate.ts";
+import { during, type Failure, isLeaseOver } from "./failure.ts";
+import type { LeaseResult } from "./group.ts";
+import { messageOf } from "./log.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** By how much this clock and the server's may differ. */
+const CLOCK_MARGIN_SECONDS = 5;
+
+/** What a lease may have lost on its way here without being renewed for it. */
+const SETTLING_SECONDS = 15;
+
+/** What becomes of a message whose lease failed: delivered again, dead, or nothing to do because the lease is over. */
+export type Fate = "again" | "dead" | "over";
+
+/** What is said to the server about a lease. */
+export class LeaseDesk {
+  readonly #runtime: Runtime;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /**
+   * The lease as it is now, with time for a whole rollout; null when it is over. A message's first delivery mostly holds it
+   * already. A later one may be of a lease that got another endpoint, or of one that ended just before its worker did.
+   * @throws Failure
+   */
+  async current(lease: RolloutLease, attempts: number): Promise<RolloutLease | null> {
+    const left = (lease.expires_at - this.#runtime.now()) / 1000 - CLOCK_MARGIN_SECONDS;
+    const most = lease.lease_seconds - SETTLING_SECONDS;
+    // An evaluation may take as long as its lease lasts.
+    const needed = lease.kind === "evaluate" ? most : Math.min(this.#runtime.base.rollout_timeout_seconds, most);
+    if (attempts === 1 && left > 0 && left >= needed) return lease;
+    const renewed = await during("internal", () =>
+      this.#unlessOver(() => this.#runtime.client.renew(lease.lease_id, {})),
+    );
+    if (renewed?.status === "leased") return renewed.lease;
+    const how = renewed === null ? "unknown" : renewed.outcome;
+    this.#runtime.log("info", "lease over", { lease: lease.lease_id, reason: how });
+    return null;
+  }
+
+  /** Hands the groups in, or says why there are none. False when the lease was over: then nothing counts. @throws Failure */
+  async end<Item, R>({ lease_id }: RolloutLease, result: LeaseResult<Item, R>): Promise<boolean> {
+    const { client, log } = this.#runtime;
+    const { groups, reason, message, followUps } = result;
+    const ended = await during("submit", () =>
+      this.#unlessOver(async () => {
+        if (followUps.length > 0 && !(await this.#handInFollowUps(lease_id, followUps))) return null;
+        if (reason === null) await client.submit(lease_id, groups);
+        else await client.close(lease_id, { outcome: "skipped", reason, message });
+        return true;
+      }),
+    );
+    if (ended === null) log("warn", "lease over", { lease: lease_id, reason: "too_late" });
+    return ended ?? false;
+  }
+
+  /**
+   * False when the lease is over. A run that has no room for more follow-ups refuses them in the same way: then the lease is
+   * open, and its group is worth more than they are.
+   */
+  async #handInFollowUps(lease: number, followUps: readonly unknown[]): Promise<boolean> {
+    const { client, log } = this.#runtime;
+    try {
+      await client.backlog(lease, followUps);
+      return true;
+    } catch (error) {
+      if (!isLeaseOver(error)) throw error;
+      if ((await client.renew(lease, {})).status === "closed") return false;
+      log("warn", "follow-ups", { lease, reason: "follow_ups_refused", message: messageOf(error) });
+      return true;
+    }
+  }
+
+  async endEvaluation({ lease_id }: RolloutLease, metrics: Metrics): Promise<void> {
+    await during("submit", () =>
+      this.#unlessOver(() => this.#runtime.client.close(lease_id, { outcome: "evaluated", metrics: { ...metrics } })),
+    );
+  }
+
+  /**
+   * Reports a failure at once, so that it counts although this attempt is forgotten, and so that the next one finds a lease
+   * that has not expired. Never throws: a report that fails costs its count alone.
+   */
+  async fail(lease: number, attempts: number, failure: Failure): Promise<Fate> {
+    const { client, log } = this.#runtime;
+    const { reason, message, endpointFault: endpoint_fault } = failure;
+    try {
+      if (attempts >= MAX_ATTEMPTS) {
+        await client.close(lease, { outcome: "failed", reason, message, endpoint_fault });
+        return "dead";
+      }
+      const renewed = await this.#unlessOver(() =>
+        client.renew(lease, { failure: { reason, message, endpoint_fault } }),
+      );
+      return renewed?.status === "leased" ? "again" : "over";
+    } catch (error) {
+      log("error", "report", { lease, reason, message: messageOf(error) });
+      return attempts >= MAX_ATTEMPTS ? "dead" : "again";
+    }
+  }
+
+  /** Null when the server says that the lease is over, or that it never was (a run that was reset). */
+  async #unlessOver<T>(ask: () => Promise<T>): Promise<T | null> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (isLeaseOver(error)) return null;
+      throw error;
+    }
+  }
+}
