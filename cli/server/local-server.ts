@@ -1,10 +1,6 @@
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { unstable_getMiniflareWorkerOptions } from "wrangler";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const API = "lachesis";
+import { startCrons } from "./crons.ts";
+import { API_CONFIG, loadWorker, type WorkerSource } from "./worker.ts";
 
 export interface ServerOptions {
   readonly host: string;
@@ -12,53 +8,78 @@ export interface ServerOptions {
   readonly port: number;
   /** Folder that keeps the objects' databases; null keeps them in memory. */
   readonly state: string | null;
-  /** Variables and secrets on top of wrangler.toml's. */
+  /** Variables and secrets of the API on top of wrangler.toml's. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Workers that run beside the API and bind it as a service. */
+  readonly environments?: readonly WorkerSource[];
   /** A line that the Workers logged. */
   readonly onLog: (line: string) => void;
 }
 
 export interface LocalServer {
   readonly url: URL;
+  /** Names of the environments' Workers, in the order they were given. */
+  readonly workers: readonly string[];
+  /** Fires the crons of all Workers, at once and from now on, as their wrangler.toml says. */
+  startCrons(): void;
+  /** Puts messages on a queue, by its binding in a Worker. */
+  enqueue(worker: string, binding: string, messages: readonly unknown[]): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Runs the Workers as wrangler.toml describes them, in Miniflare and on a socket of their own: `wrangler dev` puts proxies
- * in between, which cap at a tenth of the rate.
+ * Runs the Workers as their wrangler.toml describe them, in Miniflare, and the API on a socket of its own: `wrangler dev`
+ * puts proxies in between, which cap at a tenth of the rate.
  * @throws when the port is taken.
  */
-export async function startServer({ host, port, state, variables, onLog }: ServerOptions): Promise<LocalServer> {
-  const { workerOptions, main } = unstable_getMiniflareWorkerOptions(`${ROOT}/wrangler.toml`);
-  if (main === undefined) throw new Error("wrangler.toml names no main");
-  const script = await bundle(main);
+export async function startServer(options: ServerOptions): Promise<LocalServer> {
+  const { host, port, state, variables, environments = [], onLog } = options;
   const listenersBefore = signalListeners();
+  const api = await loadWorker({ config: API_CONFIG, variables });
+  const others = await Promise.all(environments.map(loadWorker));
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
-      workers: [
-        {
-          ...workerOptions,
-          name: API,
-          modules: [{ type: "ESModule", path: "index.mjs", contents: script }],
-          bindings: { ...Object(workerOptions["bindings"]), ...variables },
-          unsafeDirectSockets: [{ host, port }],
-        },
-      ],
+      workers: [{ ...api.options, unsafeDirectSockets: [{ host, port }] }, ...others.map((worker) => worker.options)],
       host: "127.0.0.1",
       port: 0,
       log: new Log(LogLevel.ERROR),
       telemetry: { enabled: false },
       ...(state === null ? {} : { resourcePersistencePath: state }),
-      handleStructuredLogs: ({ level, message }) => onLog(`${level}: ${message}`),
+      // The runtime spreads what a Worker logs as an object over many lines.
+      handleStructuredLogs: ({ level, message }) => onLog(`${level}: ${message.replace(/\s*\n\s+|\n(?=})/g, " ")}`),
     }),
   );
   await miniflare.ready;
-  // Miniflare ends the process at a signal, in the middle of whatever else is done about it. Who started it decides here.
+  // wrangler and Miniflare end the process at a signal, in the middle of whatever else is done about it. Who started it decides here.
   for (const [signal, listener] of signalListeners()) {
     if (!listenersBefore.some(([, known]) => known === listener)) process.removeListener(signal, listener);
   }
-  const url = await miniflare.unsafeGetDirectURL(API);
-  return { url, stop: () => miniflare.dispose() };
+  const url = await miniflare.unsafeGetDirectURL(api.name);
+  const jobs = [api, ...others].map(({ name, crons }) => ({
+    worker: name,
+    crons,
+    fire: async (cron: string, scheduledTime: Date) => {
+      const { outcome } = await (await miniflare.getWorker(name)).scheduled({ cron, scheduledTime });
+      if (outcome !== "ok") throw new Error(`its outcome is ${outcome}`);
+    },
+  }));
+  let stopCrons = (): void => undefined;
+  return {
+    url,
+    workers: others.map(({ name }) => name),
+    startCrons: () => {
+      stopCrons();
+      stopCrons = startCrons(jobs, onLog);
+    },
+    enqueue: async (worker, binding, messages) => {
+      const queue = await miniflare.getQueueProducer(binding, worker);
+      await queue.sendBatch(messages.map((body) => ({ body, contentType: "json" as const })));
+    },
+    stop: async () => {
+      stopCrons();
+      await miniflare.dispose();
+    },
+  };
 }
 
 function signalListeners(): [NodeJS.Signals, NodeJS.SignalsListener][] {
@@ -66,22 +87,4 @@ function signalListeners(): [NodeJS.Signals, NodeJS.SignalsListener][] {
   return signals.flatMap((signal) =>
     process.listeners(signal).map((listener): [NodeJS.Signals, NodeJS.SignalsListener] => [signal, listener]),
   );
-}
-
-async function bundle(main: string): Promise<string> {
-  const { outputFiles } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: [main],
-    bundle: true,
-    write: false,
-    format: "esm",
-    target: "es2024",
-    conditions: ["workerd", "worker", "browser"],
-    external: ["cloudflare:*", "node:*"],
-    sourcemap: "inline",
-    logLevel: "silent",
-  });
-  const [output] = outputFiles;
-  if (output === undefined) throw new Error(`bundling ${main} gave nothing`);
-  return output.text;
 }

@@ -1,124 +1,115 @@
-import { resolve } from "node:path";
-import { signToken } from "../../src/auth/token.ts";
 import { Client } from "../../src/client/client.ts";
-import { DEFAULT_RUN, runName } from "../../src/wire/names.ts";
-import { readOptions, wholeNumber } from "../options.ts";
-import { findOrMakeSecret } from "../secret.ts";
 import { startServer } from "../server/local-server.ts";
 import { endTogether, runtimePids } from "../server/processes.ts";
 import { UsageError } from "../usage-error.ts";
-import { assertFree, hold, release } from "./lock.ts";
+import { Access } from "./access.ts";
+import { greeting } from "./greeting.ts";
+import { hold, release } from "./lock.ts";
+import { HELP, readStartOptions, type StartOptions } from "./options.ts";
+import { requeue } from "./requeue.ts";
+import { type Generator, startGeneration } from "./start-generation.ts";
+import { openState, type State } from "./state.ts";
 import { StatusLine } from "./status-line.ts";
+import { stopRequest } from "./stop-request.ts";
 
-/** Where the stock server listens, so that clients need no other address. */
-const DEFAULT_PORT = "8000";
+/** The queue of an environment's Worker. */
+const QUEUE_BINDING = "ROLLOUTS";
 
-const HELP = `usage: npm start -- [OPTION …]
-
-Runs the trajectory API on this machine. Its state is kept: stop it with Ctrl-C, or kill it, and start it again.
-
-  --port N       port to listen on; 0 for any free one (default: ${DEFAULT_PORT})
-  --host HOST    address to listen on (default: 127.0.0.1); any other needs --auth
-  --state DIR    folder that keeps the state (default: .lachesis)
-  --auth         let in only who has a token: "npx lachesis token --role trainer" mints one
-  --run RUN      the run the status line follows (default: ${DEFAULT_RUN})
-  --api-only     the API alone; that is all there is for now
-  --verbose      print what the Workers log`;
-
-const OPTIONS = {
-  port: { type: "string", default: DEFAULT_PORT },
-  host: { type: "string", default: "127.0.0.1" },
-  state: { type: "string", default: ".lachesis" },
-  auth: { type: "boolean", default: false },
-  run: { type: "string", default: DEFAULT_RUN },
-  "api-only": { type: "boolean", default: false },
-  verbose: { type: "boolean", default: false },
-  help: { type: "boolean", short: "h", default: false },
-} as const;
-
-const LOOPBACK = new Set(["127.0.0.1", "localhost", "::1"]);
-
-/** Runs the API in the foreground until it is told to stop. */
+/** Runs what the options name, in the foreground, until it is told to stop or the run has its steps. */
 export async function start(args: string[]): Promise<void> {
-  const options = readOptions(args, OPTIONS, HELP);
-  if (options.help) {
+  const options = readStartOptions(args, process.env);
+  if (options === null) {
     console.log(HELP);
     return;
   }
-  const port = wholeNumber("--port", options.port, 0, 65_535);
-  if (!runName.safeParse(options.run).success)
-    throw new UsageError(`--run is ${JSON.stringify(options.run)}, which no run can be called`);
-  if (!LOOPBACK.has(options.host) && !options.auth) {
-    throw new UsageError(
-      `--host ${options.host} lets other machines in: add --auth, so that only those with a token get in`,
-    );
+  // Standard output is for a program then; what libraries print isn't.
+  if (options.json) console.log = console.error;
+  const state = await openState(options.state, options.fresh);
+  try {
+    await run(options, state);
+  } finally {
+    state.close();
   }
-  const state = resolve(options.state);
-  await assertFree(state);
-  const secret = options.auth ? findOrMakeSecret(state) : null;
+}
 
+async function run(options: StartOptions, state: State): Promise<void> {
+  const out = options.json ? process.stderr : process.stdout;
+  const stop = stopRequest();
+  const access = new Access(options, state.folder);
+  const environmentToken = await access.token("environment");
   const logged: { line: (text: string) => void } = { line: (text) => console.error(text) };
   const server = await startServer({
     host: options.host,
-    port,
-    state,
-    variables: secret === null ? { ALLOW_ANONYMOUS: "true" } : { AUTH_SECRET: secret },
+    port: options.port,
+    state: state.folder,
+    variables: access.variables,
+    environments: options.environments.map(({ config, variables }) => ({
+      config,
+      variables: {
+        ...variables,
+        RUN: options.run,
+        ...(environmentToken === undefined ? {} : { LACHESIS_TOKEN: environmentToken }),
+      },
+    })),
     onLog: (line) => {
       if (options.verbose || line.startsWith("error")) logged.line(line);
     },
   }).catch((error: unknown) => {
     throw portIsTaken(error)
-      ? new UsageError(`port ${port} of ${options.host} is taken: stop what listens there, or give another --port`)
+      ? new UsageError(
+          `port ${options.port} of ${options.host} is taken: stop what listens there, or give another --port`,
+        )
       : error;
   });
   const callOff = endTogether(runtimePids());
-  hold(state, server.url);
+  hold(state.folder, server.url);
 
-  const token = secret === null ? undefined : await viewerToken(options.run, secret);
   const url = server.url.href.replace(/\/$/, "");
-  console.log(greeting(url, options.state, options.auth));
-  const status = new StatusLine(new Client({ url: `${url}/runs/${options.run}`, token }), options.run, process.stdout);
+  out.write(`${greeting({ options, url, state: state.name })}\n`);
+  const steps = options.generation.kind === "reference" ? options.generation.steps : null;
+  const client = new Client({ url: `${url}/runs/${options.run}`, token: await access.token("viewer"), attempts: 1 });
+  const status = new StatusLine(client, options.run, steps, out);
   logged.line = (text) => status.log(text);
   status.start();
 
-  await stopSignal();
-  status.stop();
-  console.log("stopping; the state is kept");
-  callOff();
-  await server.stop();
-  release(state);
-}
-
-function greeting(url: string, state: string, auth: boolean): string {
-  const access = auth
-    ? `by token: npx lachesis token --role trainer (or environment, viewer, admin)${state === ".lachesis" ? "" : ` --state ${state}`}`
-    : "open to this machine; --auth asks for tokens";
-  return `Lachesis is up at ${url}
-  state      ${state}
-  access     ${access}
-  reference  ${url}/docs
-
-Try next:
-  curl '${url}/status?explain'                 why no batch is ready
-  an Atropos environment:  --env.rollout_server_url ${url}
-  an Atropos trainer:      ${url} as its API URL; other runs are at ${url}/runs/NAME
-Ctrl-C stops it.
-`;
-}
-
-/** Valid for as long as the process may live. */
-function viewerToken(run: string, secret: string): Promise<string> {
-  return signToken({ run, role: "viewer", exp: Math.floor(Date.now() / 1000) + 10 * 365 * 86_400 }, secret);
+  const environments = options.environments.map(({ name }) => name);
+  const environmentClient = new Client({ url: `${url}/runs/${options.run}`, token: environmentToken });
+  /** Takes up generation where it was. */
+  const resume = async () => {
+    const count = await requeue(environmentClient, options.run, environments, (environment, messages) =>
+      server.enqueue(server.workers[environments.indexOf(environment)] ?? environment, QUEUE_BINDING, messages),
+    );
+    if (count > 0) status.log(`${count} rollouts that were begun are taken up again`);
+    server.startCrons();
+  };
+  let generator: Generator | null = null;
+  try {
+    generator = await startGeneration({
+      options,
+      url,
+      token: await access.token("trainer"),
+      checkpoints: state.checkpoints,
+      status,
+      onReady: () => void resume().catch((error: unknown) => status.log(`error: ${String(error)}`)),
+    });
+    const end = await Promise.race([stop.then(() => null), generator.ended]);
+    if (end !== null) {
+      process.exitCode = end.exitCode;
+      status.log(end.message);
+    }
+  } finally {
+    await generator?.stop();
+    status.stop();
+    out.write(options.state === null ? "stopping\n" : "stopping; the state is kept\n");
+    callOff();
+    await server.stop();
+    release(state.folder);
+  }
+  generator.conclude();
 }
 
 function portIsTaken(error: unknown): boolean {
   return (
     error instanceof Error && /EADDRINUSE|Address already in use/i.test(`${error.message} ${String(error.cause ?? "")}`)
   );
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolvePromise) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolvePromise());
-  });
 }

@@ -1,4 +1,6 @@
 import type { Client, Overview } from "../../src/client/client.ts";
+import { RewardTrend } from "./reward-trend.ts";
+import { statusText } from "./status-text.ts";
 
 const POLL_MS = 1_000;
 
@@ -7,16 +9,20 @@ const PLAIN_EVERY_MS = 10_000;
 
 /** Follows a run and shows one line of how it does: in place on a terminal, as plain lines elsewhere. */
 export class StatusLine {
+  readonly rewards = new RewardTrend();
   readonly #client: Client;
   readonly #run: string;
+  /** The step at which the run ends, if it does. */
+  readonly #steps: number | null;
   readonly #out: NodeJS.WriteStream;
   #last: { at: number; received: number } | null = null;
   #printed = { at: Number.NEGATIVE_INFINITY, line: "" };
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(client: Client, run: string, out: NodeJS.WriteStream) {
+  constructor(client: Client, run: string, steps: number | null, out: NodeJS.WriteStream) {
     this.#client = client;
     this.#run = run;
+    this.#steps = steps;
     this.#out = out;
   }
 
@@ -47,21 +53,23 @@ export class StatusLine {
     this.#timer = setTimeout(() => this.#tick(), POLL_MS);
   }
 
-  #describe(overview: Overview): string {
+  #describe({ current_step, queue_size, received_groups: received, explain, environments, trainer }: Overview): string {
     const now = performance.now();
-    const { received_groups: received, queue_size, explain, environments } = overview;
     const rate =
       this.#last === null ? 0 : Math.max(0, ((received - this.#last.received) * 1000) / (now - this.#last.at));
     this.#last = { at: now, received };
-    return statusText(
-      this.#run,
-      overview.current_step,
-      queue_size,
-      explain.queued_sequences,
-      environments.alive,
-      rate,
-      explain.message,
-    );
+    const reward = trainer?.metrics["reward_mean"];
+    if (reward !== undefined) this.rewards.add(trainer?.step ?? current_step, reward);
+    return statusText({
+      run: this.#run,
+      step: current_step,
+      steps: this.#steps,
+      rewards: this.rewards.means,
+      groups: queue_size,
+      environments: environments.alive,
+      groupsPerSecond: rate,
+      reason: explain.message,
+    });
   }
 
   #show(line: string): void {
@@ -80,18 +88,4 @@ export class StatusLine {
   #clear(): void {
     if (this.#out.isTTY) this.#out.write("\r\u001b[K");
   }
-}
-
-/** The line: where the run stands, then why no batch is ready. */
-export function statusText(
-  run: string,
-  step: number,
-  groups: number,
-  sequences: number,
-  environments: number,
-  groupsPerSecond: number,
-  reason: string,
-): string {
-  const rate = groupsPerSecond < 10 ? groupsPerSecond.toFixed(1) : groupsPerSecond.toFixed(0);
-  return `${run}: step ${step} | queue ${groups} groups, ${sequences} sequences | ${environments} environments | ${rate} groups/s | ${reason}`;
 }

@@ -2,10 +2,17 @@ import { parseArgs } from "node:util";
 import { largeFlows, longQueue } from "./capacity.ts";
 import { check, finish } from "./checks.ts";
 import { killUnderLoad } from "./kill.ts";
+import { learning } from "./learning.ts";
+import { wholeLoop } from "./loop.ts";
 import { lostWaiter } from "./lost-waiter.ts";
 
 const { values } = parseArgs({
-  options: { kills: { type: "string", default: "20" }, seed: { type: "string", default: "1" } },
+  options: {
+    kills: { type: "string", default: "20" },
+    seed: { type: "string", default: "1" },
+    /** Words of the parts' names: only these are run. */
+    only: { type: "string", multiple: true },
+  },
 });
 
 /** A small generator (mulberry32), so that a run can be repeated. */
@@ -27,8 +34,11 @@ const parts: readonly (readonly [name: string, run: () => Promise<void>])[] = [
   ["a trainer that is gone before its batch comes", lostWaiter],
   ["a long queue", longQueue],
   ["large groups and batches", largeFlows],
+  ["the whole loop", wholeLoop],
+  ["learning", learning],
 ];
 for (const [name, run] of parts) {
+  if (values.only !== undefined && !values.only.some((word) => name.includes(word))) continue;
   console.log(`-- ${name}`);
   await run().catch((error: unknown) =>
     check(name, false, error instanceof Error ? (error.stack ?? error.message) : String(error)),

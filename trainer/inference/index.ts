@@ -1,0 +1,1 @@
+export { type InferenceServer, type InferenceServerOptions, startInferenceServer } from "./server.ts";

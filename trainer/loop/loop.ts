@@ -1,0 +1,223 @@
+import { type Client, ClientError, type LeasedBatch, type PolicyChange } from "../../src/client/client.ts";
+import { BACKOFF, type Backoff, untilThere } from "./away.ts";
+import { assertFits, loadCheckpoint, type Settings, saveCheckpoint } from "./checkpoint.ts";
+import { type LoopEvent, trend } from "./events.ts";
+import type { Learner, Metrics } from "./learner.ts";
+import { stalenessOf } from "./staleness.ts";
+
+/** Seconds a batch is leased for: far longer than a step takes. */
+const LEASE_SECONDS = 300;
+/** Seconds one request waits for a batch; after that the trainer says why there is none. */
+const WAIT_SECONDS = 10;
+/** A batch that can't be learned from so often in a row never will. */
+const MAX_FAILURES = 3;
+
+export interface LoopOptions {
+  /** Of one run, with a token of role trainer. Its own retries only delay what is said of a server that is away. */
+  readonly client: Client;
+  readonly run: string;
+  readonly learner: Learner;
+  readonly batchSize: number;
+  readonly maxTokenLength: number;
+  /** The step at which the run ends. */
+  readonly steps: number;
+  readonly checkpointInterval: number;
+  /** Bound on queued and leased groups, in batches. */
+  readonly maxBatchesOffpolicy: number;
+  /** Groups older than this many steps are dropped; null for no bound. */
+  readonly maxStaleness: number | null;
+  /** Where the policy is served; published when the loop begins. */
+  readonly endpoints: NonNullable<PolicyChange["endpoints"]>;
+  /** Folder of the checkpoints; null for none. */
+  readonly checkpoints: string | null;
+  /** Goes on from the run's checkpoint if there is one. */
+  readonly resume: boolean;
+  readonly onEvent: (event: LoopEvent) => void;
+  /** Ends the loop, after a checkpoint. */
+  readonly signal?: AbortSignal;
+  readonly backoff?: Backoff;
+}
+
+/**
+ * Trains on a run's batches, one after the other, until it has `steps` steps. Each batch is leased, learned from, then
+ * acknowledged; the policy version published in between is the batch's step.
+ * @throws CheckpointError when the checkpoint was made with other settings; ClientError when the server refuses, by a wrong
+ * token for instance; the learner's error when a batch can't be learned from; the signal's reason.
+ */
+export async function train(options: LoopOptions): Promise<void> {
+  const loop = new Loop(options);
+  await loop.run();
+}
+
+class Loop {
+  readonly #options: LoopOptions;
+  readonly #settings: Settings;
+  /** The policy version: the step of the last batch that was learned from. */
+  #step = 0;
+  /** The id of that batch. */
+  #learned: number | null = null;
+  /** What {@link #learned} was when the last checkpoint was saved. */
+  #saved: number | null = null;
+  #rewards: number[] = [];
+  #failures = 0;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#settings = {
+      ...options.learner.settings,
+      batch_size: options.batchSize,
+      steps: options.steps,
+    };
+  }
+
+  async run(): Promise<void> {
+    const { steps, onEvent, signal } = this.#options;
+    this.#resume();
+    if (this.#step < steps) {
+      try {
+        await this.#reach(() => this.#register());
+        while (this.#step < steps) {
+          signal?.throwIfAborted();
+          const batch = await this.#reach(() => this.#take());
+          if (batch !== null) await this.#use(batch);
+        }
+      } finally {
+        this.#save();
+        if (signal?.aborted === true) onEvent({ event: "stopped", ...this.#summary() });
+      }
+    }
+    onEvent({ event: "finished", ...this.#summary() });
+  }
+
+  #summary() {
+    const { first, last } = trend(this.#rewards);
+    return { steps: this.#rewards.length, reward_first: first, reward_last: last };
+  }
+
+  #resume(): void {
+    const { checkpoints, resume, run, learner, onEvent } = this.#options;
+    if (checkpoints === null || !resume) return;
+    const checkpoint = loadCheckpoint(checkpoints, run);
+    if (checkpoint === null) return;
+    assertFits(checkpoint, checkpoints, this.#settings);
+    learner.load(checkpoint.learner);
+    this.#step = checkpoint.step;
+    this.#learned = checkpoint.batch;
+    this.#saved = checkpoint.batch;
+    this.#rewards = [...checkpoint.rewards];
+    onEvent({ event: "resumed", step: this.#step, ...this.#summary() });
+  }
+
+  /** Registers and says where which policy version is served. */
+  async #register(): Promise<void> {
+    const { client, batchSize, maxTokenLength, steps, checkpoints, checkpointInterval, endpoints, onEvent } =
+      this.#options;
+    const notice = await client.registerTrainer({
+      batch_size: batchSize,
+      max_token_len: maxTokenLength,
+      num_steps: steps,
+      starting_step: this.#step,
+      checkpoint_dir: checkpoints ?? "",
+      save_checkpoint_interval: checkpointInterval,
+      max_batches_offpolicy: this.#options.maxBatchesOffpolicy,
+      max_staleness: this.#options.maxStaleness,
+    });
+    if (notice !== null) onEvent({ event: "notice", message: notice });
+    await client.publish({ version: this.#step, endpoints });
+    onEvent({ event: "registered", step: this.#step });
+  }
+
+  async #take(): Promise<LeasedBatch | null> {
+    const { client, onEvent, signal } = this.#options;
+    try {
+      const taken = await client.takeBatch({
+        lease: LEASE_SECONDS,
+        wait: WAIT_SECONDS,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      if (taken === null) onEvent({ event: "waiting", message: (await client.overview()).explain.message });
+      return taken;
+    } catch (error) {
+      // The run was reset, or its state is gone: it is a new one, which goes on with this policy.
+      if (!isConflict(error)) throw error;
+      await this.#register();
+      return null;
+    }
+  }
+
+  async #use(batch: LeasedBatch): Promise<void> {
+    const { learner, checkpointInterval, onEvent, client } = this.#options;
+    if (batch.id === this.#learned) {
+      // Its acknowledgement was lost.
+      await this.#acknowledge(batch.id, {});
+      return;
+    }
+    const started = performance.now();
+    let metrics: Metrics;
+    try {
+      metrics = await learner.learn(batch.groups, batch.step);
+    } catch (error) {
+      await this.#reach(() => client.release(batch.id));
+      const message = error instanceof Error ? error.message : String(error);
+      onEvent({ event: "failed", batch: batch.id, step: batch.step, message });
+      this.#failures += 1;
+      if (this.#failures >= MAX_FAILURES) throw error;
+      return;
+    }
+    const staleness = stalenessOf(batch.groups, this.#step);
+    const seconds = (performance.now() - started) / 1000;
+    this.#failures = 0;
+    this.#step = batch.step;
+    this.#learned = batch.id;
+    this.#rewards.push(metrics.reward_mean);
+    if (this.#step % checkpointInterval === 0) this.#save();
+    // Before the acknowledgement, so that the next groups' leases name this version.
+    await this.#reach(() => client.publish({ version: this.#step }));
+    await this.#acknowledge(batch.id, { ...metrics, seconds, ...(staleness === null ? {} : { staleness }) });
+    onEvent({ event: "step", step: batch.step, batch: batch.id, ...metrics, staleness, seconds });
+  }
+
+  /** Saves a checkpoint unless there is one of this state. */
+  #save(): void {
+    const { run, learner, checkpoints } = this.#options;
+    if (checkpoints === null || this.#learned === this.#saved) return;
+    saveCheckpoint(checkpoints, {
+      run,
+      step: this.#step,
+      batch: this.#learned,
+      rewards: this.#rewards,
+      settings: this.#settings,
+      learner: learner.save(),
+    });
+    this.#saved = this.#learned;
+  }
+
+  async #acknowledge(batch: number, metrics: Record<string, number>): Promise<void> {
+    const { client, onEvent } = this.#options;
+    const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
+    try {
+      await this.#reach(() => client.acknowledge(batch, { step: this.#step, metrics: finite }));
+    } catch (error) {
+      // The run was reset meanwhile, or the lease ended and another trainer has the batch. What was learned stays.
+      if (!isConflict(error)) throw error;
+      onEvent({ event: "notice", message: error.message });
+    }
+  }
+
+  #reach<T>(request: () => Promise<T>): Promise<T> {
+    const { onEvent, signal, backoff = BACKOFF } = this.#options;
+    return untilThere(
+      request,
+      {
+        onAway: (message, seconds) => onEvent({ event: "away", message, retry_in_seconds: seconds }),
+        onBack: (seconds) => onEvent({ event: "back", away_seconds: seconds }),
+      },
+      backoff,
+      signal,
+    );
+  }
+}
+
+function isConflict(error: unknown): error is ClientError {
+  return error instanceof ClientError && (error.status === 404 || error.status === 409);
+}

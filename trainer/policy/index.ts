@@ -1,0 +1,12 @@
+export { Adam, type AdamOptions } from "./adam.ts";
+export { type ChatOptions, chatIds, chatText, type Message, ROLES, type Role } from "./chat.ts";
+export { CheckpointError } from "./checkpoint.ts";
+export type { ModelConfig, ModelOptions } from "./config.ts";
+export { Evaluation, type Slope, type Target } from "./evaluation.ts";
+export type { Model } from "./model.ts";
+export { createPolicy, loadPolicy, Policy, type PolicyOptions } from "./policy.ts";
+export type { PretrainOptions } from "./pretrain.ts";
+export { Random } from "./random.ts";
+export { type SampledSequence, type SampleRequest, sample, sampling, type Weights } from "./sample.ts";
+export { type DecodeOptions, decode, type EncodeOptions, encode, SPECIAL_ID, tokenText } from "./tokenizer.ts";
+export { VOCABULARY } from "./vocabulary.ts";
