@@ -36,7 +36,12 @@ export const group = fields.check(({ value, issues }) => {
   const { tokens, scores } = value;
   const expectLength = (field: string, found: number, wanted: number, what: string) => {
     if (found === wanted) return;
-    issues.push({ code: "custom", input: found, path: [field], message: `has ${found} ${what} for ${wanted} of tokens` });
+    issues.push({
+      code: "custom",
+      input: found,
+      path: [field],
+      message: `has ${found} ${what} for ${wanted} of tokens`,
+    });
   };
   expectLength("scores", scores.length, tokens.length, "sequences");
   const { masks, inference_logprobs, advantages } = value;

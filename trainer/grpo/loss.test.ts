@@ -41,7 +41,8 @@ describe("advantages", () => {
     { scores: [2, 2, 2], expected: [0, 0, 0] },
     { scores: [5], expected: [0] },
   ])("of $scores", ({ scores, expected }) => {
-    for (const [index, advantage] of groupRelative(scores).entries()) expect(advantage).toBeCloseTo(expected[index] ?? 0);
+    for (const [index, advantage] of groupRelative(scores).entries())
+      expect(advantage).toBeCloseTo(expected[index] ?? 0);
   });
 
   test("add up to nothing, and don't change with the scores' scale", () => {
@@ -56,7 +57,16 @@ describe("advantages", () => {
   });
 
   test("are the group's own where it has them, and 0 where an override says so", () => {
-    const [group] = batch.parse([{ ...GROUP, advantages: [[0, 0, 2, 3], [0, 0, 4, 5]], overrides: [null, { set_advantage_to_zero: true }] }]);
+    const [group] = batch.parse([
+      {
+        ...GROUP,
+        advantages: [
+          [0, 0, 2, 3],
+          [0, 0, 4, 5],
+        ],
+        overrides: [null, { set_advantage_to_zero: true }],
+      },
+    ]);
     expect(group && advantages(group)).toEqual([
       [0, 0, 2, 3],
       [0, 0, 0, 0],
@@ -114,7 +124,15 @@ test("without inference logprobs the gradient is that of a ratio of 1", () => {
 
 test("masked positions, and their tokens' advantages, count for nothing", () => {
   const policy = policyOf();
-  const given = (masked: number) => [{ ...GROUP, advantages: [[masked, masked, 1, 1], [masked, masked, -1, -1]] }];
+  const given = (masked: number) => [
+    {
+      ...GROUP,
+      advantages: [
+        [masked, masked, 1, 1],
+        [masked, masked, -1, -1],
+      ],
+    },
+  ];
   expect(lossOf(policy, given(0))).toEqual(lossOf(policy, given(99)));
   expect(lossOf(policy, given(0)).metrics.tokens).toBe(4);
 });
@@ -141,7 +159,9 @@ test("every token weighs the same, whatever sequence it is in", () => {
 test("clipped tokens are counted, and teach nothing", () => {
   const policy = policyOf();
   // Both sequences have moved beyond the clip already, each in the direction of its advantage.
-  const moved = GROUP.tokens.map((sequence, index) => logprobsOf(policy, [sequence], () => (index === 0 ? 1 : -1))[0] ?? []);
+  const moved = GROUP.tokens.map(
+    (sequence, index) => logprobsOf(policy, [sequence], () => (index === 0 ? 1 : -1))[0] ?? [],
+  );
   const { gradient, metrics } = lossOf(policy, [{ ...GROUP, inference_logprobs: moved }]);
   expect(metrics.clipFraction).toBe(1);
   expect(gradient.every((slope) => slope === 0)).toBe(true);
@@ -157,12 +177,44 @@ test("metrics are of the whole batch", () => {
 describe("a batch is refused", () => {
   test.each([
     { name: "without groups", groups: [], says: /at least one group/ },
-    { name: "with masks of another length", groups: [{ ...GROUP, masks: [[1], [1, 2, 3, 4]] }], says: /masks\[0\].*1 positions for 4/s },
+    {
+      name: "with masks of another length",
+      groups: [{ ...GROUP, masks: [[1], [1, 2, 3, 4]] }],
+      says: /masks\[0\].*1 positions for 4/s,
+    },
     { name: "with a score missing", groups: [{ ...GROUP, scores: [1] }], says: /scores.*1 sequences for 2/s },
     { name: "with a score that is not finite", groups: [{ ...GROUP, scores: [1, Number.NaN] }], says: /finite/ },
-    { name: "with half a token", groups: [{ ...GROUP, tokens: [[1, 2, 3, 0.5], [1, 2, 3, 4]] }], says: /token ids/ },
-    { name: "of another vocabulary", groups: [{ ...GROUP, tokens: [[1, 2, 3, 4], [1, 2, 3, 9999]] }], says: /sequence 1.*token 9999/ },
-    { name: "with nothing to train on", groups: [{ ...GROUP, masks: GROUP.tokens.map((t) => t.map(() => NOT)) }], says: /no trained tokens/ },
+    {
+      name: "with half a token",
+      groups: [
+        {
+          ...GROUP,
+          tokens: [
+            [1, 2, 3, 0.5],
+            [1, 2, 3, 4],
+          ],
+        },
+      ],
+      says: /token ids/,
+    },
+    {
+      name: "of another vocabulary",
+      groups: [
+        {
+          ...GROUP,
+          tokens: [
+            [1, 2, 3, 4],
+            [1, 2, 3, 9999],
+          ],
+        },
+      ],
+      says: /sequence 1.*token 9999/,
+    },
+    {
+      name: "with nothing to train on",
+      groups: [{ ...GROUP, masks: GROUP.tokens.map((t) => t.map(() => NOT)) }],
+      says: /no trained tokens/,
+    },
   ])("$name, and the policy stays as it was", ({ groups, says }) => {
     const policy = policyOf();
     const before = policy.save();

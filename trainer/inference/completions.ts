@@ -1,4 +1,4 @@
-import { decode, encode, type Policy, SPECIAL_ID, type SampledSequence, tokenText } from "../policy/index.ts";
+import { decode, encode, type Policy, type SampledSequence, SPECIAL_ID, tokenText } from "../policy/index.ts";
 import type { Context } from "./context.ts";
 import { generate } from "./generate.ts";
 import type { CompletionRequest } from "./schemas.ts";

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { type Policy, SPECIAL_ID, type SampledSequence, sampling, tokenText } from "../policy/index.ts";
+import { type Policy, type SampledSequence, SPECIAL_ID, sampling, tokenText } from "../policy/index.ts";
 import { badRequest } from "./errors.ts";
 
 /** Milliseconds of sampling before other requests, and new weights, get their turn. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ROLES } from "../policy/index.ts";
 
-/** One completion of a request at most; more tokens than the model's maxLength are never sampled anyway. */
-const MAX_COMPLETIONS = 1024;
+/** Of one prompt. Each may be as long as the model allows, and takes about 7 KB a token while it is sampled. */
+const MAX_COMPLETIONS = 128;
 
 const ids = z.array(z.int().nonnegative());
 const model = z.string().nullish();

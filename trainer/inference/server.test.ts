@@ -64,7 +64,13 @@ describe("completions", () => {
   test.each([
     { prompt: "Hi", expected: [[SPECIAL_ID.beginning, ...encode("Hi")]] },
     { prompt: "<|user|>2", expected: [[SPECIAL_ID.beginning, SPECIAL_ID.user, ...encode("2")]] },
-    { prompt: ["a", "b"], expected: [[SPECIAL_ID.beginning, ...encode("a")], [SPECIAL_ID.beginning, ...encode("b")]] },
+    {
+      prompt: ["a", "b"],
+      expected: [
+        [SPECIAL_ID.beginning, ...encode("a")],
+        [SPECIAL_ID.beginning, ...encode("b")],
+      ],
+    },
     { prompt: [[9], [8, 7]], expected: [[9], [8, 7]] },
   ])("of $prompt", async ({ prompt, expected }) => {
     const { choices } = await complete({ prompt, max_tokens: 1 });
@@ -160,7 +166,12 @@ test.each([
 describe("errors in OpenAI's shape", () => {
   const long = Array.from({ length: MAX_LENGTH }, () => 5);
   test.each([
-    { path: "/v1/completions", request: { prompt: long, max_tokens: 8 }, status: 400, says: /maximum context length is 2048/ },
+    {
+      path: "/v1/completions",
+      request: { prompt: long, max_tokens: 8 },
+      status: 400,
+      says: /maximum context length is 2048/,
+    },
     { path: "/v1/completions", request: { prompt: [5], max_tokens: 2048 }, status: 400, says: /2049 tokens/ },
     { path: "/v1/completions", request: { prompt: [9999] }, status: 400, says: /no token 9999/ },
     { path: "/v1/completions", request: { prompt: [] }, status: 400, says: /prompt/ },

@@ -45,7 +45,9 @@ export class Adam {
     const first = this.#first;
     const second = this.#second;
     if (weights.length !== first.length || gradient.length !== first.length) {
-      throw new RangeError(`the optimizer is for ${first.length} weights, not ${weights.length}: it belongs to one policy`);
+      throw new RangeError(
+        `the optimizer is for ${first.length} weights, not ${weights.length}: it belongs to one policy`,
+      );
     }
     const norm = lengthOf(gradient);
     if (!Number.isFinite(norm)) throw new RangeError(`the gradient's norm is ${norm}: the step is left out`);

@@ -1,7 +1,7 @@
-import { addScaled, dot } from "./kernels.ts";
 import type { LayerActivations } from "./activations.ts";
-import { slopes } from "./parameters.ts";
 import type { Forest } from "./forest.ts";
+import { addScaled, dot } from "./kernels.ts";
+import { slopes } from "./parameters.ts";
 
 /** Causal attention over a forest: a row sees itself and its ancestors. Scratch space is kept from call to call. */
 export class Attention {
@@ -35,7 +35,8 @@ export class Attention {
         const key = width + head * headWidth;
         let top = Number.NEGATIVE_INFINITY;
         for (let k = 0; k < length; k++) {
-          const score = scale * dot(projected, query, projected, (path[k] ?? 0) * 3 * width + key, headWidth) - slope * k;
+          const score =
+            scale * dot(projected, query, projected, (path[k] ?? 0) * 3 * width + key, headWidth) - slope * k;
           scores[k] = score;
           if (score > top) top = score;
         }

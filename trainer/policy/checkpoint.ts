@@ -87,7 +87,9 @@ function readHeader(line: Uint8Array): z.infer<typeof header> {
 
 function readWeights(bytes: Uint8Array, length: number): Float64Array {
   if (bytes.length !== 8 * length) {
-    throw new CheckpointError(`the checkpoint has ${bytes.length} bytes of weights instead of ${8 * length}: it was cut off?`);
+    throw new CheckpointError(
+      `the checkpoint has ${bytes.length} bytes of weights instead of ${8 * length}: it was cut off?`,
+    );
   }
   const weights = readDoubles(bytes);
   if (!weights.every(Number.isFinite)) throw new CheckpointError("the checkpoint has weights that are not finite");

@@ -42,7 +42,12 @@ export class Evaluation {
   readonly #entropies: Float64Array;
 
   /** @throws RangeError for a target at position 0 (nothing precedes it), and for a sequence above the model's maxLength */
-  constructor(model: Model, weights: Float64Array, sequences: readonly (readonly number[])[], targets: readonly Target[]) {
+  constructor(
+    model: Model,
+    weights: Float64Array,
+    sequences: readonly (readonly number[])[],
+    targets: readonly Target[],
+  ) {
     this.#model = model;
     this.#weights = weights;
     const rowsOf = sequences.map((sequence) => this.#forest.add(sequence));
@@ -51,7 +56,9 @@ export class Evaluation {
       const row = rowsOf[sequence]?.[position - 1];
       const token = sequences[sequence]?.[position];
       if (row === undefined || token === undefined) {
-        throw new RangeError(`sequence ${sequence} has no position ${position} with a token before it to predict it from`);
+        throw new RangeError(
+          `sequence ${sequence} has no position ${position} with a token before it to predict it from`,
+        );
       }
       const slot = slots.get(row) ?? slots.size;
       slots.set(row, slot);

@@ -54,7 +54,14 @@ export function multiplyBackInput(dy: Block, w: Block, dx: Block, rows: number, 
 }
 
 /** dw[o][i] += Σᵣ dy[r][o] · x[r][i]: the gradient of {@link multiply} for its weights. */
-export function multiplyBackWeight(x: Block, dy: Block, dw: Block, rows: number, inputs: number, outputs: number): void {
+export function multiplyBackWeight(
+  x: Block,
+  dy: Block,
+  dw: Block,
+  rows: number,
+  inputs: number,
+  outputs: number,
+): void {
   for (let output = 0; output < outputs; output++) {
     addRows(dy.values, dy.at + output, outputs, x, dw.values, dw.at + output * inputs, rows, inputs);
   }
@@ -112,5 +119,6 @@ export function addScaled(
   targetAt: number,
   width: number,
 ): void {
-  for (let i = 0; i < width; i++) target[targetAt + i] = (target[targetAt + i] ?? 0) + factor * (source[sourceAt + i] ?? 0);
+  for (let i = 0; i < width; i++)
+    target[targetAt + i] = (target[targetAt + i] ?? 0) + factor * (source[sourceAt + i] ?? 0);
 }

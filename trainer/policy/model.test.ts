@@ -21,7 +21,10 @@ function modelOf(shape: Shape): { model: Model; weights: Float64Array } {
   return { model, weights: initialise(model.layout, new Random(5)) };
 }
 
-const sequences = fc.array(fc.array(fc.nat(VOCABULARY - 1), { minLength: 2, maxLength: 9 }), { minLength: 1, maxLength: 4 });
+const sequences = fc.array(fc.array(fc.nat(VOCABULARY - 1), { minLength: 2, maxLength: 9 }), {
+  minLength: 1,
+  maxLength: 4,
+});
 
 describe("gradients agree with finite differences", () => {
   test.each([
@@ -93,7 +96,9 @@ describe("forward", () => {
   });
 
   test("a later token changes nothing before it", () => {
-    const logprobs = [5, 6].map((last) => new Evaluation(model, weights, [[1, 2, 3, last]], [{ sequence: 0, position: 2 }]));
+    const logprobs = [5, 6].map(
+      (last) => new Evaluation(model, weights, [[1, 2, 3, last]], [{ sequence: 0, position: 2 }]),
+    );
     expect(logprobs[0]?.logprob(0)).toBe(logprobs[1]?.logprob(0));
   });
 
@@ -115,6 +120,8 @@ describe("forward", () => {
 
   test("refuses a sequence that is too long", () => {
     const long = Array.from({ length: 17 }, () => 1);
-    expect(() => new Evaluation(model, weights, [long], [{ sequence: 0, position: 1 }])).toThrow(/17 tokens.*maxLength is 16/);
+    expect(() => new Evaluation(model, weights, [long], [{ sequence: 0, position: 1 }])).toThrow(
+      /17 tokens.*maxLength is 16/,
+    );
   });
 });

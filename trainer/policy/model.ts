@@ -41,7 +41,14 @@ export class Model {
       normalise(layer.input, layer.inputNormal, from, to, width);
       layer.projected.fill(0, 3 * wide, 3 * to * width);
       const inputNormal = block(layer.inputNormal, wide);
-      multiply(inputNormal, block(weights, offsets.attention), block(layer.projected, 3 * wide), rows, width, 3 * width);
+      multiply(
+        inputNormal,
+        block(weights, offsets.attention),
+        block(layer.projected, 3 * wide),
+        rows,
+        width,
+        3 * width,
+      );
       this.#attention.forward(forest, layer, from, to);
       copyRows(layer.input, layer.middle, wide, to * width);
       const middle = block(layer.middle, wide);

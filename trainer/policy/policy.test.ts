@@ -16,13 +16,14 @@ test("the same seed makes the same policy, another another", () => {
 
 test("pre-training teaches the form of an answer and not the task", () => {
   const policy = createPolicy({ seed: 4 });
-  const answers = ["Mia has 3 pears and gets 2 more. How many pears?", "Tom has 7 coins and loses 5. How many coins?"].map(
-    (content) => {
-      const prompt = chatIds([{ role: "user", content }], { addGenerationPrompt: true });
-      const request = { prompt, n: 200, maxTokens: 8, temperature: 1, stopTokenIds: [SPECIAL_ID.end], seed: 1 };
-      return sample(policy.model, policy, request).map(({ tokens }) => decode(tokens, { skipSpecial: true }));
-    },
-  );
+  const answers = [
+    "Mia has 3 pears and gets 2 more. How many pears?",
+    "Tom has 7 coins and loses 5. How many coins?",
+  ].map((content) => {
+    const prompt = chatIds([{ role: "user", content }], { addGenerationPrompt: true });
+    const request = { prompt, n: 200, maxTokens: 8, temperature: 1, stopTokenIds: [SPECIAL_ID.end], seed: 1 };
+    return sample(policy.model, policy, request).map(({ tokens }) => decode(tokens, { skipSpecial: true }));
+  });
   for (const texts of answers) {
     expect(texts.filter((text) => /^\\boxed\{\d+\}$/.test(text)).length).toBeGreaterThan(140);
     expect(texts.filter((text) => text === "\\boxed{5}").length).toBeLessThan(60);
@@ -57,7 +58,11 @@ describe("checkpoints", () => {
     { name: "something else", bytes: new TextEncoder().encode("hello\nworld"), message: /not JSON/ },
     { name: "another format", bytes: edited('"format":1', '"format":9'), message: /format 9 can't be read/ },
     { name: "another vocabulary", bytes: edited('"vocabulary":', '"vocabulary":1'), message: /knows 1\d+ tokens/ },
-    { name: "another shape", bytes: edited('"width":8', '"width":16'), message: /embedding of \d+ × 8 where embedding/ },
+    {
+      name: "another shape",
+      bytes: edited('"width":8', '"width":16'),
+      message: /embedding of \d+ × 8 where embedding/,
+    },
     { name: "a cut off end", bytes: saved.subarray(0, saved.length - 8), message: /cut off/ },
   ])("$name is refused", ({ bytes, message }) => {
     expect(() => loadPolicy(bytes)).toThrow(message);
@@ -77,11 +82,7 @@ describe("checkpoints", () => {
   });
 });
 
-test.each([
-  { width: 10, heads: 3 },
-  { layers: 0 },
-  { width: 1.5 },
-])("refuses the shape %o", (config) => {
+test.each([{ width: 10, heads: 3 }, { layers: 0 }, { width: 1.5 }])("refuses the shape %o", (config) => {
   expect(() => createPolicy({ seed: 1, config })).toThrow();
 });
 
@@ -89,7 +90,11 @@ describe("Adam", () => {
   test("finds the least of a parabola", () => {
     const weights = new Float64Array([5, -3]);
     const adam = new Adam(2, { learningRate: 0.1 });
-    for (let step = 0; step < 300; step++) adam.step(weights, weights.map((weight) => 2 * (weight - 1)));
+    for (let step = 0; step < 300; step++)
+      adam.step(
+        weights,
+        weights.map((weight) => 2 * (weight - 1)),
+      );
     expect(weights[0]).toBeCloseTo(1, 2);
     expect(weights[1]).toBeCloseTo(1, 2);
   });

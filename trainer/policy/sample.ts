@@ -103,17 +103,27 @@ export function sample(model: Model, current: Weights, request: SampleRequest): 
 
 /** Draws from softmax(logprobs / temperature). */
 function choose(logprobs: Float64Array, temperature: number, uniform: number): number {
+  const best = likeliest(logprobs);
+  if (temperature === 0) return best;
+  const top = logprobs[best] ?? 0;
+  // At temperature 1 these are probabilities already, and the sum is known.
+  let rest = uniform * Math.exp(-top);
+  if (temperature !== 1) {
+    rest = 0;
+    for (const logprob of logprobs) rest += Math.exp((logprob - top) / temperature);
+    rest *= uniform;
+  }
+  for (let token = 0; token < logprobs.length; token++) {
+    rest -= Math.exp(((logprobs[token] ?? 0) - top) / temperature);
+    if (rest < 0) return token;
+  }
+  return best;
+}
+
+function likeliest(logprobs: Float64Array): number {
   let best = 0;
   for (let token = 1; token < logprobs.length; token++) {
     if ((logprobs[token] ?? 0) > (logprobs[best] ?? 0)) best = token;
-  }
-  if (temperature === 0) return best;
-  const top = logprobs[best] ?? 0;
-  const weights = logprobs.map((logprob) => Math.exp((logprob - top) / temperature));
-  let rest = uniform * weights.reduce((sum, weight) => sum + weight, 0);
-  for (let token = 0; token < weights.length; token++) {
-    rest -= weights[token] ?? 0;
-    if (rest < 0) return token;
   }
   return best;
 }
