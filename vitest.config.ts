@@ -25,7 +25,10 @@ export default defineConfig({
         plugins: [
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
-            miniflare: { bindings: { AUTH_SECRET: "a secret for tests that is long enough" } },
+            miniflare: {
+              // The least disk that tests can fill in no time.
+              bindings: { AUTH_SECRET: "a secret for tests that is long enough", DISK_LIMIT_MIB: "8" },
+            },
           }),
         ],
         test: {

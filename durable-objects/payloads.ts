@@ -31,6 +31,11 @@ export type StoredPayload = z.infer<typeof storedPayload>;
 export const payloadAddress = storedPayload.extend({ shard: count });
 export type PayloadAddress = z.infer<typeof payloadAddress>;
 
+const scoreSummary = z.object({ mean: z.number(), min: z.number(), max: z.number() });
+
+/** Of a group's scores, one a sequence. */
+export type ScoreSummary = z.infer<typeof scoreSummary>;
+
 /** A group's metadata. */
 export interface Envelope {
   /** Null when the client named none, as Atropos clients may. */
@@ -41,8 +46,13 @@ export interface Envelope {
   readonly tokens: number;
   /** As the client said; null when it said nothing, and then the Run takes the step at arrival. */
   readonly policyVersion: number | null;
+  /** Length of the longest sequence. */
+  readonly longest: number;
+  readonly scores: ScoreSummary;
   /** The rollout lease it was generated under, or null. All groups of a request have the same. */
   readonly lease: number | null;
+  /** Tells the request if it comes again, or null. All groups of a request have the same. */
+  readonly key: string | null;
 }
 
 /** A group whose payload is stored and which the Run is asked to queue. */
@@ -51,19 +61,28 @@ const committedGroup = storedPayload.extend({
   sequences: count,
   tokens: count,
   policyVersion: z.int().nullable(),
-  // Commits that an earlier release stored have none.
+  // Commits that an earlier release stored lack what follows.
+  longest: count.default(0),
+  scores: scoreSummary.default({ mean: 0, min: 0, max: 1 }),
   lease: z.int().nullable().default(null),
+  key: z.string().nullable().default(null),
 });
 export type CommittedGroup = z.infer<typeof committedGroup>;
 
 /** [request][group], as a commit is kept until it is confirmed. */
 export const committedRequests = z.array(z.array(committedGroup));
 
-/** What became of one group. */
+/** What became of one group. `repeated`: the request was taken before, and this is what it was told then. */
 export type Verdict =
-  | { readonly status: "received" }
+  | { readonly status: "received"; readonly repeated?: true }
   /** Smaller than its environment's group size: waits until such groups add up to it. */
-  | { readonly status: "buffered"; readonly bufferedSequences: number }
+  | { readonly status: "buffered"; readonly bufferedSequences: number; readonly repeated?: true }
+  /** The run's filters keep it from trainers. */
+  | { readonly status: "filtered"; readonly reason: string; readonly repeated?: true }
+  /** The run holds as much as it may. */
+  | { readonly status: "queue_full"; readonly message: string }
+  /** The object's disk holds as much as it may. */
+  | { readonly status: "disk_full" }
   | { readonly status: "larger_than_batch"; readonly sequences: number; readonly batchSize: number }
   /** Another group of the same request was refused, and a request is taken whole or not at all. */
   | { readonly status: "refused_with_request" }

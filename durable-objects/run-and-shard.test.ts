@@ -1,11 +1,11 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { SmallGroup } from "./payload-shard/durable-object.ts";
-import { freshRun, payloadsOf, REGISTRATION } from "./testing.ts";
+import { freshRun, openUpload, PLAIN, payloadsOf, REGISTRATION } from "./testing.ts";
 
 /** What a Run and its shards have to get right together. */
 
-const envelope = { environment: null, sequences: 2, tokens: 6, policyVersion: null, lease: null };
+const envelope = { environment: null, sequences: 2, tokens: 6, ...PLAIN };
 const bytes = new Uint8Array([97]);
 const small = (environment: number | null = null, sequences = 2): SmallGroup => ({
   ...envelope,
@@ -18,7 +18,7 @@ const small = (environment: number | null = null, sequences = 2): SmallGroup => 
 test("an upload begun before a reset and committed between it and its sweep keeps its rows", async () => {
   const { run, shard } = freshRun();
   await run.register(REGISTRATION);
-  using upload = await shard.openUpload();
+  using upload = await openUpload(shard);
   await upload.append([{ kind: "row", row: bytes, textLength: 1 }]);
   await shard.submit([small()]);
   await run.reset();

@@ -1,4 +1,4 @@
-import { env, runInDurableObject } from "cloudflare:test";
+import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { ROWS_PER_PAYLOAD } from "./payloads.ts";
 import type { Registration } from "./run/registration.ts";
 
@@ -17,7 +17,22 @@ export const REGISTRATION: Registration = {
   payload_shards: 4,
   max_batches_offpolicy: 3,
   max_staleness: null,
+  keep_steps: 0,
+  keep_bytes: 1024 ** 3,
+  max_queue_sequences: 1_000_000,
+  max_queue_bytes: 1024 ** 3,
+  deduplicate: false,
+  filters: { equal_scores: false, min_mean_score: null, max_mean_score: null, max_sequence_length: null },
 };
+
+/** What an envelope says of a group beside its size, where a test doesn't care. */
+export const PLAIN = {
+  policyVersion: null,
+  longest: 3,
+  scores: { mean: 0.5, min: 0, max: 1 },
+  lease: null,
+  key: null,
+} as const;
 
 let runs = 0;
 
@@ -43,4 +58,16 @@ export function rowsOf(shard: ShardStub): Promise<number[]> {
 /** Numbers of the payloads a shard stores, in order. */
 export async function payloadsOf(shard: ShardStub): Promise<number[]> {
   return [...new Set((await rowsOf(shard)).map((id) => Math.floor(id / ROWS_PER_PAYLOAD)))];
+}
+
+/** Begins an upload to a shard that has room. */
+export async function openUpload(shard: ShardStub) {
+  const upload = await shard.openUpload();
+  if (upload === null) throw new Error("the shard is full");
+  return upload;
+}
+
+/** Lets an object's alarm do what is due now. What is due later sets it again, so it is never done for good. */
+export async function runAlarms(stub: RunStub | ShardStub): Promise<void> {
+  for (let round = 0; round < 5; round++) await runDurableObjectAlarm(stub);
 }

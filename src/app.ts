@@ -1,8 +1,10 @@
 import { Hono } from "hono";
+import { isDiskFull } from "../durable-objects/disk.ts";
 import { isOverloaded, isPassing } from "../durable-objects/retry.ts";
 import type { AppEnv } from "./app-env.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { batchRoutes } from "./routes/batch.ts";
+import { droppedRoutes } from "./routes/dropped.ts";
 import { environmentRoutes } from "./routes/environment.ts";
 import { environmentsRoutes } from "./routes/environments.ts";
 import { policyRoutes } from "./routes/policy.ts";
@@ -24,6 +26,7 @@ const families = [
   rolloutRoutes,
   policyRoutes,
   environmentsRoutes,
+  droppedRoutes,
 ];
 for (const routes of families) runRoutes.route("/", routes);
 
@@ -66,6 +69,10 @@ app.onError((error, c) => {
     error: String(error),
     stack: error.stack,
   });
+  if (isDiskFull(error)) {
+    c.header("retry-after", "30");
+    return c.json({ detail: "the disk of the run's storage is full: try again when trainers have taken batches" }, 503);
+  }
   if (isPassing(error)) {
     c.header("retry-after", isOverloaded(error) ? "5" : "1");
     return c.json({ detail: "the run is not reachable for a moment: try again" }, 503);

@@ -1,15 +1,14 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { Commit, Verdict } from "../payloads.ts";
-import { freshRun } from "../testing.ts";
+import { freshRun, PLAIN } from "../testing.ts";
 import { Commits } from "./commits.ts";
 
 const GROUP = {
   environment: null,
   sequences: 2,
   tokens: 6,
-  policyVersion: null,
-  lease: null,
+  ...PLAIN,
   payload: 1,
   rows: 1,
   bytes: 1,

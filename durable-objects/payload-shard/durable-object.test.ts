@@ -1,10 +1,10 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { ROW_BYTES, rowId } from "../payloads.ts";
-import { freshRun, rowsOf } from "../testing.ts";
+import { freshRun, openUpload, PLAIN, rowsOf } from "../testing.ts";
 import type { SmallGroup } from "./durable-object.ts";
 
-const envelope = { environment: null, sequences: 2, tokens: 6, policyVersion: null, lease: null };
+const envelope = { environment: null, sequences: 2, tokens: 6, ...PLAIN };
 const small = (text: string): SmallGroup => ({ ...envelope, row: new TextEncoder().encode(text), bytes: text.length });
 const row = (text: string) => ({ kind: "row" as const, row: new TextEncoder().encode(text), textLength: text.length });
 const end = { kind: "end" as const, envelope };
@@ -42,12 +42,12 @@ test("a commit that the Run may not have got is sent again after the object was 
 test("an upload that nobody commits leaves nothing, one that is committed all", async () => {
   const { run, shard } = freshRun();
   {
-    using upload = await shard.openUpload();
+    using upload = await openUpload(shard);
     await upload.append([row("half of "), row("a group")]);
     expect(await rowsOf(shard)).toHaveLength(2);
   }
   await expect.poll(() => rowsOf(shard)).toEqual([]);
-  using upload = await shard.openUpload();
+  using upload = await openUpload(shard);
   await upload.append([row("one"), row(" group"), end, row("another"), end]);
   expect((await run.status()).queueSize).toBe(0);
   expect(await upload.commit()).toEqual([{ status: "received" }, { status: "received" }]);
@@ -56,12 +56,12 @@ test("an upload that nobody commits leaves nothing, one that is committed all", 
 
 test("letting go of all payloads through one spares the next, and uploads under way", async () => {
   const { shard } = freshRun();
-  using first = await shard.openUpload();
+  using first = await openUpload(shard);
   await first.append([row("long"), row("group"), row("of three rows"), end]);
   await first.commit();
-  using underway = await shard.openUpload();
+  using underway = await openUpload(shard);
   await underway.append([row("not done yet")]);
-  using later = await shard.openUpload();
+  using later = await openUpload(shard);
   await later.append([row("the"), row("next"), end]);
   await later.commit();
   await shard.discardThrough(1, 1);

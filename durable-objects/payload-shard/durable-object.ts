@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { diskLimit } from "../disk.ts";
 import { migrate } from "../migrations.ts";
 import { shardOf } from "../names.ts";
 import {
@@ -32,9 +33,11 @@ export class PayloadShard extends DurableObject<Env> {
   #nextPayload: number;
   #nextCommit: number;
   #alarmIsSet = false;
+  readonly #diskLimit: number;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
+    this.#diskLimit = diskLimit(env);
     migrate(ctx.storage, migrations);
     this.#sql = ctx.storage.sql;
     type Counters = { next_payload: number; next_commit: number };
@@ -58,6 +61,7 @@ export class PayloadShard extends DurableObject<Env> {
    * A group that doesn't fit one row comes through {@link openUpload}.
    */
   async submit(groups: readonly SmallGroup[]): Promise<readonly Verdict[]> {
+    if (this.#isFull()) return groups.map(() => ({ status: "disk_full" }));
     return this.#commits.add(() =>
       groups.map(({ row, ...group }) => {
         const payload = this.#takePayload();
@@ -67,8 +71,9 @@ export class PayloadShard extends DurableObject<Env> {
     );
   }
 
-  /** Begins a request that is larger than one row. */
-  openUpload(): Upload {
+  /** Begins a request that is larger than one row; null if the disk holds as much as it may. */
+  openUpload(): Upload | null {
+    if (this.#isFull()) return null;
     return new Upload({
       begin: () => {
         const payload = this.#takePayload();
@@ -117,6 +122,10 @@ export class PayloadShard extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     this.#alarmIsSet = false;
     await this.#commits.resend();
+  }
+
+  #isFull(): boolean {
+    return this.#sql.databaseSize >= this.#diskLimit;
   }
 
   #takePayload(): number {

@@ -41,12 +41,12 @@ export class Upload extends RpcTarget {
     }
   }
 
-  /** Queues all groups of the upload, or none. */
-  async commit(): Promise<readonly Verdict[]> {
+  /** Queues all groups of the upload, or none. A `key` replaces the groups' own. */
+  async commit(key: string | null = null): Promise<readonly Verdict[]> {
     this.#assertOpen();
     if (this.#current !== null) throw new Error("an upload is committed in the middle of a group");
     this.#settled = true;
-    return this.#store.commit(this.#groups);
+    return this.#store.commit(key === null ? this.#groups : this.#groups.map((group) => ({ ...group, key })));
   }
 
   [Symbol.dispose](): void {

@@ -12,8 +12,25 @@ export type TakenBatch =
   | { readonly status: "none" }
   | { readonly status: "batch"; readonly batch: Batch; readonly delivery: Delivery };
 
+/** What a trainer says when it acknowledges a batch. */
+export interface TrainerAck {
+  /** Its own. */
+  readonly step: number | null;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** As it calls itself, or null. */
+  readonly trainer: string | null;
+}
+
+export type Registered =
+  /** `ignored`: the settings in which it differs from the run, in words. */
+  | { readonly status: "registered"; readonly ignored: readonly string[] }
+  /** Some batches after the step it resumes from are gone: all are there from step `keptFrom` on. */
+  | { readonly status: "not_kept"; readonly step: number; readonly keptFrom: number };
+
 /** What an ack or a release did. */
 export type BatchChange =
+  /** Another trainer holds the batch now. */
+  | { readonly status: "held"; readonly holder: string }
   | { readonly status: "changed"; readonly repeated: boolean }
   /** No batch has that id: `last` is the highest there is. */
   | { readonly status: "unknown"; readonly last: number };

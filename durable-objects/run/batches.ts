@@ -12,41 +12,96 @@ const batchGroup = payloadAddress.extend({
 export type BatchGroup = z.infer<typeof batchGroup>;
 const batchGroups = z.array(batchGroup);
 
-export interface Batch {
+/** Who holds a batch, and which slices of it have been taken. */
+export interface Hold {
+  /** Until when it may be acknowledged, in Unix milliseconds; 0 without a batch lease. */
+  readonly leaseUntil: number;
+  /** As the trainer calls itself; null if it doesn't. */
+  readonly trainer: string | null;
+  /** Slices the batch is handed out in, one a rank. */
+  readonly worldSize: number;
+  /** Those that have been taken. */
+  readonly ranks: readonly number[];
+}
+
+export const NO_HOLD: Hold = { leaseUntil: 0, trainer: null, worldSize: 1, ranks: [] };
+
+export interface Batch extends Hold {
   readonly id: number;
   readonly step: number;
   readonly groups: readonly BatchGroup[];
-  /** Until when its trainer may acknowledge it, in Unix milliseconds; 0 without a batch lease. */
-  readonly leaseUntil: number;
+  /** Grows when a rewind serves it anew: what is said of an earlier life counts no more. */
+  readonly epoch: number;
 }
 
-type BatchRow = { id: number; step: number; lease_until: number };
+/** A batch that was delivered and is kept for a while. */
+interface KeptBatch {
+  readonly id: number;
+  readonly step: number;
+  readonly bytes: number;
+}
+
+/** How long delivered batches are kept. */
+export interface Retention {
+  /** The run's. */
+  readonly step: number;
+  readonly steps: number;
+  readonly bytes: number;
+}
+
+type BatchRow = {
+  id: number;
+  step: number;
+  lease_until: number;
+  trainer: string | null;
+  world_size: number;
+  ranks: string;
+  epoch: number;
+};
 
 /** Groups listed in one row: about 1 MB of JSON. */
 const GROUPS_PER_PART = 8_000;
 
+/** Batches read at a time. */
+const PER_ROUND = 4;
+
 /** Batches that were handed out, until their payloads are let go. */
 export class Batches {
   readonly #sql: SqlStorage;
-  readonly #open = new Map<number, Batch>();
+  #open: Map<number, Batch>;
+  /** In the order of their ids. */
+  #kept: KeptBatch[];
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    for (const batch of this.#read("SELECT * FROM batch WHERE delivered = 0 ORDER BY id"))
-      this.#open.set(batch.id, batch);
+    this.#open = this.#readOpen();
+    this.#kept = this.#readKept();
   }
 
-  /** Batches of which the last byte hasn't left yet, oldest first. */
+  /** Batches that wait for their last byte to leave, or for an ack, oldest first. */
   get open(): ReadonlyMap<number, Batch> {
     return this.#open;
   }
 
+  /** The lowest step from which on every batch is still there, given the run's. */
+  keptFrom(step: number): number {
+    const steps = new Set([...this.#kept, ...this.#open.values()].map((batch) => batch.step));
+    let from = step;
+    while (steps.has(from)) from -= 1;
+    return from + 1;
+  }
+
   add(batch: Batch): void {
     this.#sql.exec(
-      "INSERT INTO batch (id, step, delivered, lease_until) VALUES (?, ?, 0, ?)",
+      `INSERT INTO batch (id, step, delivered, lease_until, trainer, world_size, ranks, bytes)
+       VALUES (?, ?, 0, ?, ?, ?, ?, ?)`,
       batch.id,
       batch.step,
       batch.leaseUntil,
+      batch.trainer,
+      batch.worldSize,
+      JSON.stringify(batch.ranks),
+      bytesOf(batch.groups),
     );
     for (let part = 0; part * GROUPS_PER_PART < batch.groups.length; part++) {
       const groups = batch.groups.slice(part * GROUPS_PER_PART, (part + 1) * GROUPS_PER_PART);
@@ -62,37 +117,96 @@ export class Batches {
 
   /** Returns whether this changed anything: a second report of one delivery doesn't. */
   delivered(id: number): boolean {
-    if (!this.#open.delete(id)) return false;
+    const batch = this.#open.get(id);
+    if (batch === undefined) return false;
+    this.#open.delete(id);
     this.#sql.exec("UPDATE batch SET delivered = 1 WHERE id = ?", id);
+    this.#kept.push({ id, step: batch.step, bytes: bytesOf(batch.groups) });
+    this.#kept.sort((a, b) => a.id - b.id);
     return true;
   }
 
-  /** Gives an open batch a lease until then, or takes it away (0). Returns the batch as it is now. */
-  lease(batch: Batch, until: number): Batch {
-    if (batch.leaseUntil === until) return batch;
-    const leased = { ...batch, leaseUntil: until };
-    this.#sql.exec("UPDATE batch SET lease_until = ? WHERE id = ?", until, batch.id);
-    this.#open.set(batch.id, leased);
-    return leased;
+  /** Changes who holds an open batch. Returns the batch as it is now. */
+  hold(batch: Batch, hold: Hold): Batch {
+    const held = { ...batch, ...hold };
+    if (batch.leaseUntil === 0 && hold.leaseUntil === 0 && batch.trainer === hold.trainer && hold.worldSize === 1)
+      return batch;
+    this.#sql.exec(
+      "UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ? WHERE id = ?",
+      hold.leaseUntil,
+      hold.trainer,
+      hold.worldSize,
+      JSON.stringify(hold.ranks),
+      batch.id,
+    );
+    this.#open.set(batch.id, held);
+    return held;
   }
 
-  /** Some of the delivered batches whose payloads are still stored. */
-  toDiscard(): Batch[] {
-    return this.#read("SELECT * FROM batch WHERE delivered = 1 ORDER BY id LIMIT 4");
+  /** A batch that is open or kept, or null. */
+  get(id: number): Batch | null {
+    return this.#open.get(id) ?? this.#read("SELECT * FROM batch WHERE id = ?", id)[0] ?? null;
+  }
+
+  /** Some of the delivered batches that have been kept long enough, oldest first. */
+  toDiscard({ step, steps, bytes }: Retention): Batch[] {
+    let sum = 0;
+    const over: number[] = [];
+    for (const batch of this.#kept.toReversed()) {
+      sum += batch.bytes;
+      if (batch.step <= step - steps || sum > bytes) over.push(batch.id);
+    }
+    return over
+      .toReversed()
+      .slice(0, PER_ROUND)
+      .flatMap((id) => this.get(id) ?? []);
   }
 
   forget(id: number): void {
     this.#sql.exec("DELETE FROM batch WHERE id = ?", id);
     this.#sql.exec("DELETE FROM batch_part WHERE batch = ?", id);
+    this.#kept = this.#kept.filter((batch) => batch.id !== id);
   }
 
-  #read(query: string): Batch[] {
-    const rows = this.#sql.exec<BatchRow>(query).toArray();
-    return rows.map(({ id, step, lease_until: leaseUntil }) => {
+  /** Opens every batch after a step again. Call it within a transaction, after {@link keptFrom} has said that it can. */
+  rewind(step: number): void {
+    this.#sql.exec(
+      `UPDATE batch SET delivered = 0, lease_until = 0, trainer = NULL, world_size = 1, ranks = '[]', epoch = epoch + 1
+       WHERE step > ?`,
+      step,
+    );
+    this.#open = this.#readOpen();
+    this.#kept = this.#readKept();
+  }
+
+  /** Groups of all batches after a step, in order. */
+  groupsAfter(step: number): BatchGroup[] {
+    return this.#read("SELECT * FROM batch WHERE step > ? ORDER BY id", step).flatMap(({ groups }) => groups);
+  }
+
+  #readOpen(): Map<number, Batch> {
+    return new Map(this.#read("SELECT * FROM batch WHERE delivered = 0 ORDER BY id").map((batch) => [batch.id, batch]));
+  }
+
+  #readKept(): KeptBatch[] {
+    type Row = { id: number; step: number; bytes: number };
+    return this.#sql.exec<Row>("SELECT id, step, bytes FROM batch WHERE delivered = 1 ORDER BY id").toArray();
+  }
+
+  #read(query: string, ...bindings: number[]): Batch[] {
+    const rows = this.#sql.exec<BatchRow>(query, ...bindings).toArray();
+    return rows.map(({ id, step, lease_until: leaseUntil, trainer, world_size: worldSize, ranks, epoch }) => {
       const parts = this.#sql
         .exec<{ groups: string }>("SELECT groups FROM batch_part WHERE batch = ? ORDER BY part", id)
         .toArray();
-      return { id, step, leaseUntil, groups: parts.flatMap(({ groups }) => batchGroups.parse(JSON.parse(groups))) };
+      const groups = parts.flatMap((part) => batchGroups.parse(JSON.parse(part.groups)));
+      return { id, step, leaseUntil, trainer, worldSize, ranks: rankList.parse(JSON.parse(ranks)), epoch, groups };
     });
   }
+}
+
+const rankList = z.array(z.int());
+
+function bytesOf(groups: readonly BatchGroup[]): number {
+  return groups.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -1,5 +1,5 @@
 import type { PayloadAddress } from "../payloads.ts";
-import type { Batches } from "./batches.ts";
+import type { Batches, Retention } from "./batches.ts";
 
 /** How the Run reaches its shards. */
 export interface ShardCalls {
@@ -37,12 +37,17 @@ export class Discards {
   }
 
   /**
-   * Does one round of the work. `latest` is spared: GET /latest_example still shows it.
+   * Does one round of the work: delivered batches are kept as `retention` says, and `latest` is spared: GET /latest_example still shows it.
    * @returns whether there may be more to do at once.
    */
-  async round(batches: Batches, latest: PayloadAddress | null, calls: ShardCalls): Promise<boolean> {
+  async round(
+    batches: Batches,
+    retention: Retention,
+    latest: PayloadAddress | null,
+    calls: ShardCalls,
+  ): Promise<boolean> {
     await this.#sweep(calls);
-    const delivered = batches.toDiscard();
+    const delivered = batches.toDiscard(retention);
     const isLatest = (shard: number, payload: number) => shard === latest?.shard && payload === latest.payload;
     const noted = this.#sql
       .exec<{ shard: number; payload: number }>("SELECT shard, payload FROM discard LIMIT ?", PER_ROUND)

@@ -1,10 +1,10 @@
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
 import type { Commit, CommittedGroup } from "../payloads.ts";
-import { freshRun, REGISTRATION, type RunStub } from "../testing.ts";
+import { freshRun, PLAIN, REGISTRATION, type RunStub } from "../testing.ts";
 
 function group(payload: number, sequences = 2, environment: number | null = null): CommittedGroup {
-  return { environment, sequences, tokens: sequences, policyVersion: null, lease: null, payload, rows: 1, bytes: 10 };
+  return { environment, sequences, tokens: sequences, ...PLAIN, payload, rows: 1, bytes: 10 };
 }
 
 const commit = (sequence: number, ...groups: CommittedGroup[]): Commit => ({ shard: 0, sequence, requests: [groups] });

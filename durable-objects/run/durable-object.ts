@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { diskLimit } from "../disk.ts";
 import { migrate } from "../migrations.ts";
 import { nameOf, shardName } from "../names.ts";
 import type { Commit, PayloadAddress, Verdict } from "../payloads.ts";
@@ -6,13 +7,17 @@ import { Alarm } from "./alarm.ts";
 import type {
   BatchChange,
   FoundEnvironmentStatus,
+  Registered,
   RegisteredEnvironment,
   RunOverview,
   RunStatus,
   TakenBatch,
+  TrainerAck,
   WhichEnvironment,
 } from "./answers.ts";
+import type { Batch } from "./batches.ts";
 import { Discards } from "./discards.ts";
+import type { DroppedGroup } from "./dropped-groups.ts";
 import { MAX_ENVIRONMENTS, type NewEnvironment } from "./environments.ts";
 import { findEnvironment } from "./find-environment.ts";
 import { type BatchRequest, HandOut } from "./hand-out.ts";
@@ -56,10 +61,12 @@ export class Run extends DurableObject<Env> {
   readonly #intake: Intake;
   readonly #policy: PolicyDesk;
   readonly #environmentDesk: EnvironmentDesk;
+  readonly #diskLimit: number;
   #parts: RunParts;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
+    this.#diskLimit = diskLimit(env);
     migrate(ctx.storage, migrations);
     this.#sql = ctx.storage.sql;
     this.#parts = load(this.#sql, Date.now());
@@ -72,7 +79,8 @@ export class Run extends DurableObject<Env> {
     const transaction = <T>(change: () => T) => this.#transaction(change);
     const wakeAt = (time: number) => this.#alarm.at(time);
     const drop = (groups: readonly KeptGroup[], reason: string) => this.#drop(groups, reason);
-    this.#handOut = new HandOut({ transaction, wakeAt, drop, freed: () => this.#waiters.wake() });
+    const freed = () => this.#waiters.wake();
+    this.#handOut = new HandOut({ transaction, wakeAt, drop, freed, formed: () => this.#scheduleDiscard() });
     const saveState = () => this.#parts.state.save(this.#parts.shards.nextAge);
     const wakeTrainers = () => this.#waiters.wake();
     const host: RolloutHost = { transaction, wakeAt, saveState, wakeTrainers, parts: () => this.#parts };
@@ -84,6 +92,8 @@ export class Run extends DurableObject<Env> {
       parts: () => this.#parts,
       rollouts: this.#rollouts,
       discards: this.#discards,
+      drop,
+      full: () => (this.#sql.databaseSize < this.#diskLimit ? null : { status: "disk_full" }),
       refused: () => this.#scheduleDiscard(),
       queued: () => this.#wakeAll(),
     });
@@ -141,14 +151,17 @@ export class Run extends DurableObject<Env> {
   }
 
   /**
-   * The first trainer settles the run; who comes later joins it. One that goes on from a checkpoint of an earlier step takes
-   * the environments' states back to it. Returns what of a later one's settings is ignored.
+   * The first trainer settles the run; who comes later joins it. One that goes on from a checkpoint of an earlier step gets
+   * every batch after that step again, and the environments' states go back to it.
    */
-  register(registration: Registration, resumeFrom: number | null = null): { readonly ignored: readonly string[] } {
-    const { state, shards, environmentStates } = this.#parts;
+  register(registration: Registration, resumeFrom: number | null = null): Registered {
+    const { state, shards } = this.#parts;
     if (state.registration !== null) {
-      if (resumeFrom !== null) this.#transaction(() => environmentStates.restore(resumeFrom));
-      return { ignored: ignoredSettings(state.registration, registration) };
+      if (resumeFrom !== null) {
+        const keptFrom = this.#rewind(resumeFrom);
+        if (keptFrom !== null) return { status: "not_kept", step: state.step, keptFrom };
+      }
+      return { status: "registered", ignored: ignoredSettings(state.registration, registration) };
     }
     this.#transaction(() => {
       state.registration = registration;
@@ -156,7 +169,7 @@ export class Run extends DurableObject<Env> {
       state.save(shards.nextAge);
     });
     this.#wakeAll();
-    return { ignored: [] };
+    return { status: "registered", ignored: [] };
   }
 
   /** Null until a trainer has registered. */
@@ -205,27 +218,44 @@ export class Run extends DurableObject<Env> {
     return overview(this.#parts, this.#handOut, this.#rollouts, this.#waiters.count);
   }
 
+  /** Groups that came into no batch, newest first. */
+  listDropped(limit: number): DroppedGroup[] {
+    return this.#parts.droppedGroups.list(limit);
+  }
+
+  /** One of them, or null if it isn't kept any more. */
+  droppedGroup(age: number): DroppedGroup | null {
+    return this.#parts.droppedGroups.get(age);
+  }
+
   /** Where the group queued last lies, or null if none ever was. */
   latest(): PayloadAddress | null {
     return this.#parts.shards.latest;
   }
 
   /** Hands out a batch, waiting for one up to `waitMs`. Whoever waits longest is served first. */
-  async takeBatch(waitMs: number, leaseMs = 0): Promise<TakenBatch> {
-    const request: BatchRequest = { leaseMs };
+  async takeBatch(waitMs: number, asked: Partial<BatchRequest> = {}): Promise<TakenBatch> {
+    const request: BatchRequest = { leaseMs: 0, trainer: null, slice: null, ...asked };
     if (this.#waiters.count === 0) for (const { answer } of this.#serve([request])) return answer;
     return waitMs > 0 ? this.#waiters.wait(request, waitMs) : this.#nothing();
   }
 
   /** The last byte of a batch has left. Reporting it twice is the same as once. */
-  delivered(batch: number): void {
-    if (this.#handOut.delivered(this.#parts.batches, batch)) this.#scheduleDiscard();
+  delivered(batch: number, epoch = 0, rank: number | null = null): void {
+    if (this.#handOut.delivered(this.#parts.batches, batch, epoch, rank)) this.#scheduleDiscard();
+  }
+
+  /** A batch that is open or kept; null if there is none of that id any more. */
+  keptBatch(id: number): Batch | null {
+    return this.#parts.batches.get(id);
   }
 
   /** A trainer has learned from a batch: it is never served again. */
-  acknowledge(batch: number, step: number | null, metrics: Readonly<Record<string, number>>): BatchChange {
+  acknowledge(batch: number, { step, metrics, trainer }: TrainerAck): BatchChange {
     const { batches, state, shards } = this.#parts;
     if (batch < 1 || batch >= state.nextBatch) return { status: "unknown", last: state.nextBatch - 1 };
+    const holder = this.#handOut.holder(batches, batch, trainer, Date.now());
+    if (holder !== null) return { status: "held", holder };
     const changed = this.#transaction(() => {
       if (!this.#handOut.acknowledge(batches, batch)) return false;
       state.trainer = { batch, step, metrics: { ...metrics } };
@@ -237,9 +267,11 @@ export class Run extends DurableObject<Env> {
   }
 
   /** A trainer gives a batch back: it is served again, under the same id. */
-  release(batch: number): BatchChange {
+  release(batch: number, trainer: string | null = null): BatchChange {
     const { batches, state } = this.#parts;
     if (batch < 1 || batch >= state.nextBatch) return { status: "unknown", last: state.nextBatch - 1 };
+    const holder = this.#handOut.holder(batches, batch, trainer, Date.now());
+    if (holder !== null) return { status: "held", holder };
     return { status: "changed", repeated: !this.#handOut.release(batches, batch) };
   }
 
@@ -256,17 +288,21 @@ export class Run extends DurableObject<Env> {
     const now = Date.now();
     this.#rollouts.expire(now);
     this.#parts.leases.purge(now);
+    this.#parts.keys.purge(now);
+    for (const { shard, payload } of this.#parts.droppedGroups.expire(now)) this.#discards.add(shard, payload);
     this.#waiters.wake();
     const run = nameOf(this.ctx.id);
     const shard = (number: number) => this.env.PAYLOAD_SHARD.getByName(shardName(run, number));
-    const more = await this.#discards.round(this.#parts.batches, this.#parts.shards.latest, {
+    const { registration, step } = this.#parts.state;
+    const retention = { step, steps: registration?.keep_steps ?? 0, bytes: registration?.keep_bytes ?? 0 };
+    const more = await this.#discards.round(this.#parts.batches, retention, this.#parts.shards.latest, {
       discard: (number, payloads) => shard(number).discard(payloads),
       discardThrough: (number, payload, commit) => shard(number).discardThrough(payload, commit),
     });
     if (more) this.#scheduleDiscard();
-    const { leases, batches } = this.#parts;
-    for (const expiry of [leases.nextExpiry(), this.#handOut.nextExpiry(batches, Date.now())])
-      if (expiry !== null) this.#alarm.at(expiry);
+    const { leases, batches, droppedGroups } = this.#parts;
+    const expiries = [leases.nextExpiry(), this.#handOut.nextExpiry(batches, Date.now()), droppedGroups.nextExpiry()];
+    for (const expiry of expiries) if (expiry !== null) this.#alarm.at(expiry);
   }
 
   #nothing(): TakenBatch {
@@ -301,11 +337,28 @@ export class Run extends DurableObject<Env> {
     this.#rollouts.wake();
   }
 
-  /** Lets go of groups that left the queue for no batch. */
+  /** Opens every batch after a step again. Returns null, or from where on they are all kept, if some are not. */
+  #rewind(step: number): number | null {
+    const { state, batches, environmentStates, shards } = this.#parts;
+    const keptFrom = batches.keptFrom(state.step);
+    if (step < keptFrom - 1) return keptFrom;
+    this.#transaction(() => {
+      batches.rewind(step);
+      environmentStates.restore(step);
+      if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
+      state.save(shards.nextAge);
+    });
+    this.#handOut.forgetAll();
+    this.#wakeAll();
+    return null;
+  }
+
+  /** Lets go of groups that come into no batch. They can be looked at for a while. */
   #drop(groups: readonly KeptGroup[], reason: string): void {
-    for (const { shard, payload, environment } of groups) {
-      this.#discards.add(shard, payload);
-      this.#parts.outcomes.add(environment, "dropped", reason);
+    const now = Date.now();
+    for (const group of groups) {
+      this.#parts.droppedGroups.add(group, reason, now);
+      this.#parts.outcomes.add(group.environment, "dropped", reason);
     }
     this.#scheduleDiscard();
   }

@@ -1,12 +1,14 @@
 import type { TakenBatch } from "./answers.ts";
 import { assemble, type Order, type QueueIndex } from "./assembler/index.ts";
-import type { Batch, Batches } from "./batches.ts";
+import { type Batch, type Batches, type Hold, NO_HOLD } from "./batches.ts";
 import { Delivery } from "./delivery.ts";
 import type { Environments } from "./environments.ts";
+import type { HandOutRecord } from "./hand-out-record.ts";
 import type { KeptGroup, Queue } from "./queue.ts";
 import type { Registration } from "./registration.ts";
 import type { EnvironmentStates } from "./rollouts/environment-states.ts";
 import type { Shards } from "./shards.ts";
+import { sliceOf } from "./slices.ts";
 import type { RunState } from "./state.ts";
 
 /** The parts of a run that a batch is made of. */
@@ -16,6 +18,7 @@ export interface HandOutParts {
   readonly batches: Batches;
   readonly environments: Environments;
   readonly environmentStates: EnvironmentStates;
+  readonly handOutRecord: HandOutRecord;
   readonly shards: Shards;
 }
 
@@ -27,6 +30,8 @@ export interface HandOutHost {
   freed(): void;
   /** Lets go of groups that were taken out of the queue, and counts why. Called within a transaction. */
   drop(groups: readonly KeptGroup[], reason: string): void;
+  /** A new batch was formed. */
+  formed(batch: Batch, groups: readonly KeptGroup[]): void;
   /** Makes sure that the Run looks after its batches at this time, in Unix milliseconds. */
   wakeAt(time: number): void;
 }
@@ -35,7 +40,14 @@ export interface HandOutHost {
 export interface BatchRequest {
   /** How long it wants to hold the batch before it acknowledges it; 0 for a batch that counts when its last byte has left. */
   readonly leaseMs: number;
+  /** As the trainer calls itself, or null. */
+  readonly trainer: string | null;
+  /** Which slice of the batch is wanted, of how many; null for all of it. */
+  readonly slice: { readonly rank: number; readonly worldSize: number } | null;
 }
+
+/** Why a trainer may not acknowledge or release a batch; null if it may. */
+export type Holder = string | null;
 
 /**
  * Hands out batches, one at a time to whoever asks. A batch that was handed out and not delivered in full, or whose lease
@@ -43,10 +55,10 @@ export interface BatchRequest {
  */
 export class HandOut {
   readonly #host: HandOutHost;
-  /** Who streams which batch. Nobody does after a restart. */
-  readonly #streaming = new Map<number, Delivery>();
-  /** Leased batches whose last byte has left. */
-  readonly #arrived = new Set<number>();
+  /** Who streams which batch, or slices of it. Nobody does after a restart. */
+  readonly #streaming = new Map<number, Set<Delivery>>();
+  /** Leased batches whose last byte has left, with the ranks whose slice it was (null: the whole). */
+  readonly #arrived = new Map<number, Set<number | null>>();
   /** Queue and floors of which no batch can be formed: while they last, an empty poll computes nothing (P7). */
   #barren: {
     readonly index: QueueIndex;
@@ -59,33 +71,30 @@ export class HandOut {
   }
 
   /** Returns null if there is nothing to hand out. */
-  take(parts: HandOutParts, { leaseMs }: BatchRequest, now: number): TakenBatch | null {
+  take(parts: HandOutParts, request: BatchRequest, now: number): TakenBatch | null {
     const { registration } = parts.state;
     if (registration === null) return null;
-    const leaseUntil = leaseMs > 0 ? now + leaseMs : 0;
-    const [interrupted] = this.interrupted(parts.batches, now);
-    const batch =
-      interrupted === undefined
-        ? this.#assemble(parts, registration, leaseUntil, now)
-        : parts.batches.lease(interrupted, leaseUntil);
+    const batch = this.#shared(parts.batches, request, now) ?? this.#whole(parts, registration, request, now);
     if (batch === null) return null;
-    this.#arrived.delete(batch.id);
-    const delivery: Delivery = new Delivery(() => {
-      if (this.#streaming.get(batch.id) !== delivery) return;
-      this.#streaming.delete(batch.id);
-      this.#streamEnded(parts.batches, batch.id);
-    });
-    this.#streaming.set(batch.id, delivery);
-    if (leaseUntil > 0) this.#host.wakeAt(leaseUntil);
-    return { status: "batch", batch, delivery };
+    const rank = request.slice?.rank ?? null;
+    this.#arrived.get(batch.id)?.delete(rank);
+    const delivery: Delivery = new Delivery(() => this.#streamEnded(parts.batches, batch, rank, delivery));
+    const streams = this.#streaming.get(batch.id) ?? new Set();
+    this.#streaming.set(batch.id, streams.add(delivery));
+    if (batch.leaseUntil > 0) this.#host.wakeAt(batch.leaseUntil);
+    const groups = rank === null ? batch.groups : sliceOf(batch.groups, rank, batch.worldSize);
+    return { status: "batch", batch: { ...batch, groups }, delivery };
   }
 
-  /** The last byte of a batch has left. Returns whether its payloads may be let go: those of a leased one not before the ack. */
-  delivered(batches: Batches, id: number): boolean {
+  /**
+   * The last byte of a batch, or of a slice, has left. Returns whether its payloads may be let go: those of a leased one not
+   * before the ack.
+   */
+  delivered(batches: Batches, id: number, epoch: number, rank: number | null): boolean {
     const batch = batches.open.get(id);
-    if (batch === undefined) return false;
+    if (batch === undefined || batch.epoch !== epoch) return false;
     if (batch.leaseUntil === 0) return batches.delivered(id);
-    this.#arrived.add(id);
+    this.#arrived.set(id, (this.#arrived.get(id) ?? new Set()).add(rank));
     return false;
   }
 
@@ -95,18 +104,25 @@ export class HandOut {
     return batches.delivered(id);
   }
 
+  /** Another trainer that holds the batch now, or null. */
+  holder({ open }: Batches, id: number, trainer: string | null, now: number): Holder {
+    const batch = open.get(id);
+    if (batch === undefined || trainer === null || batch.trainer === null || batch.leaseUntil <= now) return null;
+    return batch.trainer === trainer ? null : batch.trainer;
+  }
+
   /** The trainer gives a batch back. Returns false if nobody held it. */
   release(batches: Batches, id: number): boolean {
     const batch = batches.open.get(id);
     if (batch === undefined || (batch.leaseUntil === 0 && !this.#streaming.has(id))) return false;
     this.#arrived.delete(id);
     this.#streaming.delete(id);
-    batches.lease(batch, 0);
+    batches.hold(batch, NO_HOLD);
     this.#host.freed();
     return true;
   }
 
-  /** Batches no longer streamed, or never heard of again: after a reset nothing is left to serve. */
+  /** Batches no longer streamed, or never heard of again: after a reset or a rewind nothing of before counts. */
   forgetAll(): void {
     this.#streaming.clear();
     this.#arrived.clear();
@@ -129,16 +145,47 @@ export class HandOut {
     return ends.length === 0 ? null : Math.min(...ends);
   }
 
-  #streamEnded(batches: Batches, id: number): void {
+  /** The batch of which another rank of the trainer has taken its slice, and this rank hasn't; or null. */
+  #shared(batches: Batches, { leaseMs, trainer, slice }: BatchRequest, now: number): Batch | null {
+    if (slice === null) return null;
+    for (const batch of batches.open.values()) {
+      if (batch.leaseUntil <= now || batch.trainer !== trainer || batch.worldSize !== slice.worldSize) continue;
+      if (batch.ranks.length === 0 || batch.ranks.includes(slice.rank)) continue;
+      const leaseUntil = Math.max(batch.leaseUntil, now + leaseMs);
+      return batches.hold(batch, { ...batch, leaseUntil, ranks: [...batch.ranks, slice.rank] });
+    }
+    return null;
+  }
+
+  /** The first batch that waits to be served again, else a new one; or null. */
+  #whole(parts: HandOutParts, registration: Registration, request: BatchRequest, now: number): Batch | null {
+    const { leaseMs, trainer, slice } = request;
+    const hold: Hold = {
+      leaseUntil: leaseMs > 0 ? now + leaseMs : 0,
+      trainer,
+      worldSize: slice?.worldSize ?? 1,
+      ranks: slice === null ? [] : [slice.rank],
+    };
+    const [interrupted] = this.interrupted(parts.batches, now);
+    if (interrupted !== undefined) return parts.batches.hold(interrupted, hold);
+    return this.#assemble(parts, registration, hold, now);
+  }
+
+  #streamEnded(batches: Batches, { id, epoch }: Batch, rank: number | null, delivery: Delivery): void {
+    const streams = this.#streaming.get(id);
+    if (streams?.delete(delivery) !== true) return;
+    if (streams.size === 0) this.#streaming.delete(id);
     const batch = batches.open.get(id);
-    if (batch === undefined || this.#arrived.has(id)) return;
+    if (batch === undefined || batch.epoch !== epoch) return;
     // Its trainer hasn't got it: to wait for the lease to end would help nobody.
-    batches.lease(batch, 0);
+    if (this.#arrived.get(id)?.has(rank) === true) return;
+    if (rank === null) batches.hold(batch, NO_HOLD);
+    else batches.hold(batch, { ...batch, ranks: batch.ranks.filter((other) => other !== rank) });
     this.#host.freed();
   }
 
-  #assemble(parts: HandOutParts, registration: Registration, leaseUntil: number, now: number): Batch | null {
-    const { state, queue, batches, environments, environmentStates, shards } = parts;
+  #assemble(parts: HandOutParts, registration: Registration, hold: Hold, now: number): Batch | null {
+    const { state, queue, batches, environments, environmentStates, handOutRecord, shards } = parts;
     this.#dropStale(parts, registration);
     const floors = environments.floors(registration.batch_size, now);
     const { index } = queue;
@@ -156,19 +203,22 @@ export class HandOut {
     }
     return this.#host.transaction((): Batch => {
       const groups = queue.take(assembled.groups.map(({ age }) => age));
+      handOutRecord.add(groups, state.step);
       state.step += 1;
       const batch: Batch = {
+        ...hold,
         id: state.nextBatch++,
         step: state.step,
         // Groups of one shard together: a reader then fetches neighbouring payloads in one call.
         groups: groups.toSorted((a, b) => a.shard - b.shard || a.payload - b.payload),
-        leaseUntil,
+        epoch: 0,
       };
       state.deficits = assembled.deficits;
       batches.add(batch);
       state.save(shards.nextAge);
       const interval = registration.save_checkpoint_interval;
       if (interval > 0 && state.step % interval === 0) environmentStates.checkpoint(state.step);
+      this.#host.formed(batch, groups);
       return batch;
     });
   }

@@ -1,10 +1,13 @@
 import type { Commit, CommittedGroup, PayloadAddress, Verdict } from "../payloads.ts";
 import type { Discards } from "./discards.ts";
 import type { Environments } from "./environments.ts";
-import { keep, type Queue } from "./queue.ts";
+import { filterReason, NO_FILTERS } from "./filters.ts";
+import type { IdempotencyKeys } from "./idempotency-keys.ts";
+import { type KeptGroup, keep, type Queue } from "./queue.ts";
 import type { Rollouts } from "./rollouts/rollouts.ts";
 import type { Shards } from "./shards.ts";
 import type { RunState } from "./state.ts";
+import { repeated } from "./verdicts.ts";
 
 /** What taking groups in needs of the Run. */
 export interface IntakeHost {
@@ -13,7 +16,12 @@ export interface IntakeHost {
     readonly queue: Queue;
     readonly environments: Environments;
     readonly shards: Shards;
+    readonly keys: IdempotencyKeys;
   };
+  /** Why the object can take no more groups for now, or null. */
+  full(): Verdict | null;
+  /** Lets go of a group that is not queued, and counts why. Called within a transaction. */
+  drop(groups: readonly KeptGroup[], reason: string): void;
   readonly rollouts: Rollouts;
   readonly discards: Discards;
   /** Changes disk and memory together. */
@@ -42,7 +50,7 @@ export class Intake {
     const verdicts = this.#host.transaction(() => {
       let latest: PayloadAddress | null = null;
       const answers = commit.requests.map((groups) => {
-        const refusal = this.#refusal(groups);
+        const refusal = this.#refusal(groups, now);
         if (refusal !== null) {
           for (const { payload } of groups) this.#host.discards.add(commit.shard, payload);
           isRefused = true;
@@ -64,11 +72,15 @@ export class Intake {
   }
 
   /** A request is taken whole or not at all: the verdicts if one of its groups can't be, else null. */
-  #refusal(groups: readonly CommittedGroup[]): readonly Verdict[] | null {
-    const lease = groups[0]?.lease ?? null;
-    // What was taken before under this lease is answered as then, whatever has changed since.
+  #refusal(groups: readonly CommittedGroup[], now: number): readonly Verdict[] | null {
+    const { lease, key } = groups[0] ?? { lease: null, key: null };
+    // What was taken before is answered as then, whatever has changed since.
+    const before = key === null ? null : this.#host.parts().keys.find(key, now);
+    if (before !== null) return repeated(before, groups.length);
     const judged = lease === null ? null : this.#host.rollouts.judge(lease, groups);
     if (judged !== null) return judged;
+    const full = this.#host.full() ?? (lease === null ? this.#overflow(groups) : null);
+    if (full !== null) return groups.map(() => full);
     const batchSize = this.#host.parts().state.registration?.batch_size ?? Number.POSITIVE_INFINITY;
     if (groups.every(({ sequences }) => sequences <= batchSize)) return null;
     return groups.map(({ sequences }) =>
@@ -78,19 +90,46 @@ export class Intake {
     );
   }
 
+  /** Why the queue has no room for a request, or null. Groups under a lease had their room kept. */
+  #overflow(groups: readonly CommittedGroup[]): Verdict | null {
+    const { state, queue } = this.#host.parts();
+    if (state.registration === null) return null;
+    const { max_queue_sequences, max_queue_bytes } = state.registration;
+    const sequences = queue.index.sequences + queue.allBuffered + sum(groups.map((group) => group.sequences));
+    const bytes = queue.bytes + sum(groups.map((group) => group.bytes));
+    const over = [
+      ...(sequences > max_queue_sequences ? [`${sequences} sequences of at most ${max_queue_sequences}`] : []),
+      ...(bytes > max_queue_bytes ? [`${bytes} bytes of at most ${max_queue_bytes}`] : []),
+    ];
+    if (over.length === 0) return null;
+    return { status: "queue_full", message: `with this request the run would hold ${over.join(" and ")}` };
+  }
+
   #queue(shard: number, groups: readonly CommittedGroup[], now: number): Verdict[] {
-    const { queue, environments, shards, state } = this.#host.parts();
+    const { queue, environments, shards, state, keys } = this.#host.parts();
+    const filters = state.registration?.filters ?? NO_FILTERS;
     const lease = this.#host.rollouts.lease(groups[0]?.lease ?? null);
-    const verdicts = groups.map((group) => {
+    const verdicts = groups.map((group): Verdict => {
       // A lease knows better than the client what its groups were made with.
       const known = lease === null ? group : { ...group, ...lease };
       const environment = known.environment === null ? undefined : environments.get(known.environment);
       if (environment !== undefined) environments.heard(environment, now);
+      const reason = filterReason(filters, group);
+      if (reason !== null) {
+        this.#host.drop([keep(known, shard, shards.takeAge(), state.step)], reason);
+        return { status: "filtered", reason };
+      }
       // Nobody makes up the groups of an environment that has gone.
       const groupSize = environment?.connected ? environment.groupSize : undefined;
       return queue.add(keep(known, shard, shards.takeAge(), state.step), groupSize);
     });
     if (lease !== null) this.#host.rollouts.submitted(lease.lease, verdicts, now);
+    const key = groups[0]?.key ?? null;
+    if (key !== null) keys.add(key, verdicts, now);
     return verdicts;
   }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import type { SmallGroup } from "../payload-shard/durable-object.ts";
-import { freshRun, payloadsOf, REGISTRATION, type RunStub } from "../testing.ts";
+import { freshRun, PLAIN, payloadsOf, REGISTRATION, type RunStub, runAlarms } from "../testing.ts";
 
 /** What becomes of floors, batches and payloads as time goes by and objects come and go. */
 
@@ -9,7 +9,7 @@ const ENVIRONMENT = { name: "math", label: null, maxTokenLength: 64, groupSize: 
 
 function small(text: string, sequences = 2, environment: number | null = null): SmallGroup {
   const row = new TextEncoder().encode(text);
-  return { environment, sequences, tokens: 6, policyVersion: null, lease: null, row, bytes: row.length };
+  return { environment, sequences, tokens: 6, ...PLAIN, row, bytes: row.length };
 }
 
 async function take(run: RunStub): Promise<number | string> {
@@ -76,7 +76,7 @@ test("a delivered batch's payloads are let go, but the latest group's stays unti
   expect(await payloadsOf(shard)).toEqual([2]);
   await shard.submit([small("c"), small("d")]);
   await run.delivered(Number(await take(run)));
-  while (await runDurableObjectAlarm(run));
+  await runAlarms(run);
   expect(await payloadsOf(shard)).toEqual([4]);
 });
 
@@ -88,7 +88,7 @@ test("payloads of a refused request are let go", async () => {
     { status: "refused_with_request" },
     { status: "larger_than_batch", sequences: 5, batchSize: 4 },
   ]);
-  while (await runDurableObjectAlarm(run));
+  await runAlarms(run);
   expect(await payloadsOf(shard)).toEqual([]);
 });
 
@@ -102,7 +102,7 @@ test("a reset lets go of what the run had, and what came after it stays", async 
   await run.reset();
   await run.register(REGISTRATION);
   await shard.submit([small("e"), small("f")]);
-  while (await runDurableObjectAlarm(run));
+  await runAlarms(run);
   expect(await payloadsOf(shard)).toEqual([5, 6]);
   await run.delivered(1);
   expect(await take(run)).toBe(2);

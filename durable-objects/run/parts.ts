@@ -1,7 +1,10 @@
 import { Batches } from "./batches.ts";
 import type { Discards } from "./discards.ts";
+import { DroppedGroups } from "./dropped-groups.ts";
 import { EnvironmentStatuses } from "./environment-status.ts";
 import { Environments } from "./environments.ts";
+import { HandOutRecord } from "./hand-out-record.ts";
+import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { Queue } from "./queue.ts";
 import { loadRollouts } from "./rollouts/parts.ts";
 import { Shards } from "./shards.ts";
@@ -19,6 +22,9 @@ const FORGOTTEN_AT_RESET = [
   "evaluation",
   "environment_state",
   "environment_checkpoint",
+  "idempotency_key",
+  "dropped_group",
+  "handed_out",
 ] as const;
 
 export type RunParts = ReturnType<typeof load>;
@@ -34,6 +40,9 @@ export function load(sql: SqlStorage, now: number) {
     environments,
     shards: new Shards(sql, state.firstAge),
     batches: new Batches(sql),
+    handOutRecord: new HandOutRecord(sql),
+    keys: new IdempotencyKeys(sql),
+    droppedGroups: new DroppedGroups(sql),
     statuses: new EnvironmentStatuses(environments, queue.index),
     ...loadRollouts(sql),
   };

@@ -137,4 +137,39 @@ export const migrations: Migrations = [
       PRIMARY KEY (environment, step)
     ) WITHOUT ROWID`);
   },
+  (sql) => {
+    sql.exec("ALTER TABLE batch ADD COLUMN trainer TEXT"); // who holds it, as it called itself
+    sql.exec("ALTER TABLE batch ADD COLUMN world_size INTEGER NOT NULL DEFAULT 1"); // slices it is handed out in
+    sql.exec("ALTER TABLE batch ADD COLUMN ranks TEXT NOT NULL DEFAULT '[]'"); // that have taken theirs, as JSON
+    sql.exec("ALTER TABLE batch ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0"); // text of its groups
+    sql.exec("ALTER TABLE batch ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0"); // how often it was served anew by a rewind
+    // Requests that were taken, by the day (since 1970) on which they were; see IdempotencyKeys.
+    sql.exec(`CREATE TABLE idempotency_key (
+      day INTEGER NOT NULL,
+      key TEXT NOT NULL,                -- "k:" and the client's, or "c:" and the SHA-256 of the contents
+      groups INTEGER NOT NULL,
+      verdicts TEXT,                    -- as JSON, unless all were "received"
+      PRIMARY KEY (day, key)
+    ) WITHOUT ROWID`);
+    // Groups that left the run for no batch, for an hour.
+    sql.exec(`CREATE TABLE dropped_group (
+      age INTEGER PRIMARY KEY,
+      environment INTEGER,
+      sequences INTEGER NOT NULL,
+      tokens INTEGER NOT NULL,
+      policy_version INTEGER NOT NULL,
+      shard INTEGER NOT NULL,
+      payload INTEGER NOT NULL,
+      rows INTEGER NOT NULL,
+      bytes INTEGER NOT NULL,
+      reason TEXT NOT NULL,
+      at INTEGER NOT NULL
+    )`);
+    sql.exec(`CREATE TABLE handed_out (
+      environment INTEGER PRIMARY KEY,  -- -1: groups that came without one
+      groups INTEGER NOT NULL,
+      sequences INTEGER NOT NULL,
+      staleness TEXT NOT NULL           -- {steps: groups} as JSON
+    )`);
+  },
 ];

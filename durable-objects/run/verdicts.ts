@@ -4,11 +4,24 @@ import type { Verdict } from "../payloads.ts";
 const verdict: z.ZodType<Verdict> = z.discriminatedUnion("status", [
   z.object({ status: z.literal("received") }),
   z.object({ status: z.literal("buffered"), bufferedSequences: z.int() }),
+  z.object({ status: z.literal("filtered"), reason: z.string() }),
+  z.object({ status: z.literal("queue_full"), message: z.string() }),
+  z.object({ status: z.literal("disk_full") }),
   z.object({ status: z.literal("larger_than_batch"), sequences: z.int(), batchSize: z.int() }),
   z.object({ status: z.literal("refused_with_request") }),
   z.object({ status: z.literal("lease_is_over"), lease: z.int(), outcome: z.string() }),
   z.object({ status: z.literal("larger_than_lease"), lease: z.int(), sequences: z.int(), allowed: z.int() }),
 ]);
+
+/** The verdicts of a request that comes again: those of the first time, for as many groups as it holds now. */
+export function repeated(verdicts: readonly Verdict[], groups: number): Verdict[] {
+  return Array.from({ length: groups }, (_, index): Verdict => {
+    const verdict = verdicts[index] ?? { status: "received" };
+    return verdict.status === "received" || verdict.status === "buffered" || verdict.status === "filtered"
+      ? { ...verdict, repeated: true }
+      : verdict;
+  });
+}
 
 /** Verdicts of one request, as they were stored. */
 export function readVerdicts(json: string): Verdict[] {

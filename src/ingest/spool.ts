@@ -2,6 +2,7 @@ import type { UploadPiece } from "../../durable-objects/payload-shard/uploads.ts
 import { type Envelope, ROW_BYTES } from "../../durable-objects/payloads.ts";
 import { encodeRow } from "../wire/row-codec.ts";
 import type { GroupSink, ScannedGroup } from "../wire/scanner/index.ts";
+import type { RequestOrigin } from "./request-origin.ts";
 
 /** The first row of a body of unknown length; doubled as needed. */
 const FIRST_CAPACITY = 16 * 1024;
@@ -14,15 +15,17 @@ export class Spool implements GroupSink {
   #pieces: UploadPiece[] = [];
   #row: Uint8Array;
   readonly #lease: number | null;
+  readonly #key: string | null;
   #length = 0;
   #bytes = 0;
 
   /**
-   * `sizeHint` is the expected length of the body: with a good one nothing is copied twice. `lease` is the rollout lease the
-   * groups were generated under.
+   * `sizeHint` is the expected length of the body: with a good one nothing is copied twice. `lease` and `key` go with
+   * every group.
    */
-  constructor(sizeHint: number, lease: number | null) {
+  constructor(sizeHint: number, { lease, key }: RequestOrigin) {
     this.#lease = lease;
+    this.#key = key;
     this.#row = new Uint8Array(Math.min(ROW_BYTES, Math.max(FIRST_CAPACITY, sizeHint)));
   }
 
@@ -50,8 +53,8 @@ export class Spool implements GroupSink {
 
   groupEnd(_index: number, group: ScannedGroup): void {
     this.#endRow();
-    const { sequences, tokens, environment, policyVersion } = group;
-    const envelope: Envelope = { sequences, tokens, environment, policyVersion, lease: this.#lease };
+    const { bytes: _, ...known } = group;
+    const envelope: Envelope = { ...known, lease: this.#lease, key: this.#key };
     this.#pieces.push({ kind: "end", envelope });
   }
 

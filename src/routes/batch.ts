@@ -7,10 +7,10 @@ import { payloadText, textLength } from "../delivery/payload-text.ts";
 import { streamJson } from "../delivery/stream.ts";
 import { describe } from "../docs/describe.ts";
 import { runOf, runStub } from "../runs.ts";
-import { ApiError } from "../wire/api-error.ts";
+import { ApiError, unprocessable } from "../wire/api-error.ts";
 import { optionalJsonBody, validate } from "../wire/json-body.ts";
 import { answers, batchQuery, group } from "../wire/messages.ts";
-import { ackBody, batchChange, batchId } from "../wire/rollouts.ts";
+import { ackBody, batchChange, batchId, releaseBody } from "../wire/rollouts.ts";
 
 /** How trainers get their batches. */
 export const batchRoutes = new Hono<AppEnv>({ strict: false });
@@ -28,8 +28,10 @@ batchRoutes.get(
   }),
   access("train"),
   async (c) => {
-    const { wait, lease } = validate(c.req.query(), batchQuery, "query");
-    const taken = await runStub(c).takeBatch((wait ?? 0) * 1000, (lease ?? 0) * 1000);
+    const { wait, lease, trainer, ...rest } = validate(c.req.query(), batchQuery, "query");
+    const slice = sliceOf(rest.rank, rest.world_size, lease);
+    const request = { leaseMs: (lease ?? 0) * 1000, trainer: trainer ?? null, slice };
+    const taken = await runStub(c).takeBatch((wait ?? 0) * 1000, request);
     switch (taken.status) {
       case "unregistered":
         // A status of 200 and a list: the stock server's words, which clients look for.
@@ -37,7 +39,7 @@ batchRoutes.get(
       case "none":
         return c.json({ batch: null });
       case "batch":
-        return deliver(c, taken);
+        return deliver(c, taken, slice);
     }
   },
 );
@@ -80,9 +82,26 @@ const NO_EXAMPLE = {
   images: [],
 };
 
+interface Slice {
+  readonly rank: number;
+  readonly worldSize: number;
+}
+
+/** @throws ApiError 422 when rank and world_size don't fit each other, or come without a lease. */
+function sliceOf(rank: number | undefined, worldSize: number | undefined, lease: number | undefined): Slice | null {
+  if (rank === undefined && worldSize === undefined) return null;
+  const fault = (field: string, msg: string) => unprocessable([{ type: "value_error", loc: ["query", field], msg }]);
+  if (rank === undefined) throw fault("rank", "world_size needs a rank too, from 0 to world_size - 1");
+  if (worldSize === undefined) throw fault("world_size", "rank needs world_size too: how many slices there are");
+  if (rank >= worldSize) throw fault("rank", `rank ${rank} is none of world_size ${worldSize}: they count from 0`);
+  if (lease === undefined) throw fault("lease", "slices are handed out under a lease: say for how many seconds");
+  return { rank, worldSize };
+}
+
 /** What a batch with a lease says of itself; a plain one has no room for it, as clients know its shape. */
-function leaseFields({ id, step, leaseUntil }: Taken["batch"]): string {
-  return `"batch_id":${id},"step":${step},"lease_expires_at":${leaseUntil}`;
+function leaseFields({ id, step, leaseUntil }: Taken["batch"], slice: Slice | null): string {
+  const part = slice === null ? "" : `,"rank":${slice.rank},"world_size":${slice.worldSize}`;
+  return `"batch_id":${id},"step":${step},"lease_expires_at":${leaseUntil}${part}`;
 }
 
 batchRoutes.post(
@@ -98,8 +117,8 @@ batchRoutes.post(
   access("train"),
   async (c) => {
     const { batch_id } = validate(c.req.param(), batchId, "path");
-    const { step, metrics } = (await optionalJsonBody(c.req.raw, ackBody)) ?? { step: null, metrics: {} };
-    const change = await runStub(c).acknowledge(batch_id, step, metrics);
+    const ack = (await optionalJsonBody(c.req.raw, ackBody)) ?? ackBody.parse({});
+    const change = await runStub(c).acknowledge(batch_id, ack);
     return c.json({ status: "acknowledged", batch_id, repeated: changeOf(change, batch_id) });
   },
 );
@@ -111,22 +130,53 @@ batchRoutes.post(
     description: "It is served again, under the same id, before any new one.",
     tag: "trainer",
     action: "train",
+    body: releaseBody,
     answer: batchChange,
   }),
   access("train"),
   async (c) => {
     const { batch_id } = validate(c.req.param(), batchId, "path");
-    return c.json({
-      status: "released",
-      batch_id,
-      repeated: changeOf(await runStub(c).release(batch_id), batch_id),
-    });
+    const { trainer } = (await optionalJsonBody(c.req.raw, releaseBody)) ?? { trainer: null };
+    const change = await runStub(c).release(batch_id, trainer);
+    return c.json({ status: "released", batch_id, repeated: changeOf(change, batch_id) });
   },
 );
 
-/** @throws ApiError 404 for an id no batch has. */
+batchRoutes.get(
+  "/batches/:batch_id",
+  describe({
+    summary: "A batch again",
+    description: "While it is kept. Changes nothing.",
+    tag: "trainer",
+    action: "train",
+    answer: answers.batch,
+  }),
+  access("train"),
+  async (c) => {
+    const { batch_id } = validate(c.req.param(), batchId, "path");
+    const batch = await runStub(c).keptBatch(batch_id);
+    if (batch === null) {
+      throw new ApiError(
+        404,
+        `batch ${batch_id} is not kept: it never was, or is older than keep_steps and keep_bytes allow`,
+      );
+    }
+    const { response, sent } = await streamJson(c.req.raw, {
+      head: '{"batch":[',
+      tail: `],"batch_id":${batch.id},"step":${batch.step}}`,
+      pieces: payloadText(c.env, runOf(c), batch.groups),
+      length: textLength(batch.groups),
+      headers: { "lachesis-batch": `${batch.id}`, "lachesis-step": `${batch.step}` },
+    });
+    c.executionCtx.waitUntil(sent.catch(() => undefined));
+    return response;
+  },
+);
+
+/** @throws ApiError 404 for an id no batch has, 409 when another trainer holds it. */
 function changeOf(change: BatchChange, id: number): boolean {
   if (change.status === "changed") return change.repeated;
+  if (change.status === "held") throw new ApiError(409, `batch ${id} is held by the trainer ${change.holder} now`);
   const known = change.last === 0 ? "none has been handed out" : `the last one is ${change.last}`;
   throw new ApiError(404, `no batch has the id ${id}: ${known}`);
 }
@@ -134,7 +184,7 @@ function changeOf(change: BatchChange, id: number): boolean {
 type Taken = Extract<Awaited<ReturnType<ReturnType<typeof runStub>["takeBatch"]>>, { status: "batch" }>;
 
 /** Streams a batch, and reports it delivered when the last byte has left. Until then the Run may serve it again. */
-async function deliver(c: Context<AppEnv>, { batch, delivery }: Taken): Promise<Response> {
+async function deliver(c: Context<AppEnv>, { batch, delivery }: Taken, slice: Slice | null): Promise<Response> {
   const run = runOf(c);
   try {
     if (!(await delivery.claim())) {
@@ -143,13 +193,13 @@ async function deliver(c: Context<AppEnv>, { batch, delivery }: Taken): Promise<
     }
     const { response, sent } = await streamJson(c.req.raw, {
       head: '{"batch":[',
-      tail: batch.leaseUntil === 0 ? "]}" : `],${leaseFields(batch)}}`,
+      tail: batch.leaseUntil === 0 ? "]}" : `],${leaseFields(batch, slice)}}`,
       pieces: payloadText(c.env, run, batch.groups),
       length: textLength(batch.groups),
       headers: { "lachesis-batch": `${batch.id}`, "lachesis-step": `${batch.step}` },
     });
     const settled = sent
-      .then(() => retry(() => c.env.RUN.getByName(run).delivered(batch.id)))
+      .then(() => retry(() => c.env.RUN.getByName(run).delivered(batch.id, batch.epoch, slice?.rank ?? null)))
       .catch((error: unknown) =>
         console.warn({ message: "batch not delivered", run, batch: batch.id, error: String(error) }),
       )

@@ -4,15 +4,14 @@ import type { Verdict } from "../../durable-objects/payloads.ts";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { describe } from "../docs/describe.ts";
-import { shardsOfRun } from "../ingest/run-shards.ts";
+import { requestOrigin } from "../ingest/request-origin.ts";
+import { settingsOfRun } from "../ingest/run-settings.ts";
 import { chooseShard } from "../ingest/shard-choice.ts";
-import { submitBody } from "../ingest/submission.ts";
+import { diskFull, submitBody } from "../ingest/submission.ts";
 import { runOf } from "../runs.ts";
 import { settingsOf } from "../settings.ts";
 import { ApiError, unprocessable } from "../wire/api-error.ts";
-import { validate } from "../wire/json-body.ts";
 import { answers, scoredData } from "../wire/messages.ts";
-import { LEASE_HEADER, leaseHeader } from "../wire/rollouts.ts";
 
 /** How environments hand in their groups. */
 export const scoredDataRoutes = new Hono<AppEnv>({ strict: false });
@@ -26,7 +25,7 @@ scoredDataRoutes.post(
   describe({
     summary: "Hand in a group",
     description:
-      "Answers once the group is durable. A group smaller than its environment's group size is buffered until such groups add up to it. With `Lachesis-Lease` it ends that rollout lease, and the same again changes nothing.",
+      "Answers once the group is durable. A group smaller than its environment's group size is buffered until such groups add up to it. With `Lachesis-Lease` it ends that rollout lease. With that or an `Idempotency-Key` the same again changes nothing.",
     tag: "environment",
     action: "submit",
     body: scoredData,
@@ -36,6 +35,8 @@ scoredDataRoutes.post(
   async (c) => {
     const [verdict] = await submit(c, "group");
     if (verdict?.status === "buffered") return c.json({ status: "buffered", buffer_size: verdict.bufferedSequences });
+    if (verdict?.status === "filtered") return c.json({ status: "received", filtered: verdict.reason });
+    if (verdict !== undefined && "repeated" in verdict) return c.body(RECEIVED, 200, JSON_ANSWER.headers);
     return new Response(RECEIVED, JSON_ANSWER);
   },
 );
@@ -55,9 +56,11 @@ scoredDataRoutes.post(
     const verdicts = await submit(c, "list");
     const buffered = verdicts.filter((verdict) => verdict.status === "buffered");
     const last = buffered.at(-1);
+    const filtered = verdicts.filter((verdict) => verdict.status === "filtered").length;
     return c.json({
       status: "received",
       groups_processed: verdicts.length,
+      ...(filtered === 0 ? {} : { filtered }),
       ...(last === undefined ? {} : { buffered: buffered.length, last_buffer_size: last.bufferedSequences }),
     });
   },
@@ -65,18 +68,30 @@ scoredDataRoutes.post(
 
 async function submit(c: Context<AppEnv>, mode: "group" | "list"): Promise<readonly Verdict[]> {
   const run = runOf(c);
-  const shard = chooseShard(shardsOfRun(c, run), Date.now());
-  const stub = c.env.PAYLOAD_SHARD.getByName(shardName(run, shard));
-  const verdicts = await submitBody(c.req.raw, mode, settingsOf(c.env).bodyLimit, stub, leaseOf(c));
+  const { shards, deduplicate } = await settingsOfRun(c, run);
+  const stub = c.env.PAYLOAD_SHARD.getByName(shardName(run, chooseShard(shards, Date.now())));
+  const origin = requestOrigin(c.req.raw.headers);
+  const verdicts = await submitBody(c.req.raw, mode, {
+    bodyLimit: settingsOf(c.env).bodyLimit,
+    shard: stub,
+    origin,
+    deduplicate: deduplicate && origin.lease === null && origin.key === null,
+  });
+  refuseFull(verdicts);
   refuseOversized(verdicts, mode);
   refuseLease(verdicts);
+  const [first] = verdicts;
+  if (first !== undefined && "repeated" in first) c.header("Lachesis-Repeated", "true");
   return verdicts;
 }
 
-/** The rollout lease that a submission names, or null. */
-function leaseOf(c: Context<AppEnv>): number | null {
-  const lease = c.req.header(LEASE_HEADER);
-  return lease === undefined ? null : validate({ [LEASE_HEADER]: lease }, leaseHeader, "header")[LEASE_HEADER];
+/** @throws ApiError 503 when the run, or the disk, holds as much as it may. */
+function refuseFull(verdicts: readonly Verdict[]): void {
+  const [verdict] = verdicts;
+  if (verdict?.status === "disk_full") throw diskFull();
+  if (verdict?.status !== "queue_full") return;
+  const detail = `the queue is full: ${verdict.message}; try again when trainers have taken batches`;
+  throw new ApiError(503, detail, { "retry-after": "5" });
 }
 
 /** @throws ApiError 409 when the lease is over, 422 when the groups are more than it allows. */

@@ -1,10 +1,11 @@
 import { Hono } from "hono";
-import { DEFAULT_BATCHES_OFFPOLICY } from "../../durable-objects/run/registration.ts";
+import { MAX_KEEP_STEPS } from "../../durable-objects/run/registration.ts";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { describe } from "../docs/describe.ts";
 import { runStub } from "../runs.ts";
 import { settingsOf } from "../settings.ts";
+import { ApiError } from "../wire/api-error.ts";
 import { jsonBody } from "../wire/json-body.ts";
 import { answers, registerBody } from "../wire/messages.ts";
 
@@ -24,17 +25,19 @@ trainerRoutes.post(
   }),
   access("train"),
   async (c) => {
-    const { payload_shards, max_batches_offpolicy, max_staleness, resume_from_step, ...body } = await jsonBody(
-      c.req.raw,
-      registerBody,
-    );
-    const registration = {
-      ...body,
-      payload_shards: payload_shards ?? settingsOf(c.env).payloadShards,
-      max_batches_offpolicy: max_batches_offpolicy ?? DEFAULT_BATCHES_OFFPOLICY,
-      max_staleness: max_staleness ?? null,
-    };
-    const { ignored } = await runStub(c).register(registration, resume_from_step ?? null);
+    const { resume_from_step, payload_shards, ...body } = await jsonBody(c.req.raw, registerBody);
+    const registration = { ...body, payload_shards: payload_shards ?? settingsOf(c.env).payloadShards };
+    const keep_steps = body.keep_steps ?? Math.min(MAX_KEEP_STEPS, Math.max(0, body.save_checkpoint_interval));
+    const answer = await runStub(c).register({ ...registration, keep_steps }, resume_from_step ?? null);
+    if (answer.status === "not_kept") {
+      const { step, keptFrom } = answer;
+      const kept = keptFrom > step ? "none is kept" : `steps ${keptFrom} to ${step} are kept`;
+      throw new ApiError(
+        409,
+        `the run can't go back to step ${resume_from_step}: ${kept} (keep_steps and keep_bytes say how many); resume from step ${keptFrom - 1} or a later one, or without resume_from_step`,
+      );
+    }
+    const { ignored } = answer;
     if (ignored.length > 0) {
       // A header is ASCII; settings may be anything.
       const notice = `this run is registered already: ${ignored.join("; ")}`.replaceAll(/[^\x20-\x7e]/g, "?");

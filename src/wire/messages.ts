@@ -1,7 +1,16 @@
 import { z } from "zod";
-import { MAX_BATCH_SIZE, MAX_BATCHES_OFFPOLICY } from "../../durable-objects/run/registration.ts";
+import { NO_FILTERS } from "../../durable-objects/run/filters.ts";
+import {
+  DEFAULT_BATCHES_OFFPOLICY,
+  DEFAULT_KEEP_BYTES,
+  DEFAULT_QUEUE_BYTES,
+  DEFAULT_QUEUE_SEQUENCES,
+  MAX_BATCH_SIZE,
+  MAX_BATCHES_OFFPOLICY,
+  MAX_KEEP_STEPS,
+} from "../../durable-objects/run/registration.ts";
 import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
-import { leasingFields } from "./rollouts.ts";
+import { leasingFields, trainerName } from "./rollouts.ts";
 
 /** Bodies, queries and answers of the wire; scored groups alone are read by the scanner. See docs/PROTOCOL.md. */
 
@@ -14,8 +23,23 @@ const MAX_SHARDS = 64;
 /** Longest a request for a batch may wait, in seconds. */
 export const MAX_WAIT_SECONDS = 300;
 
+/** Slices a batch is handed out in at most. */
+export const MAX_WORLD_SIZE = 4_096;
+
 /** Longest a trainer may hold a batch before it acknowledges it, in seconds. */
 export const MAX_BATCH_LEASE_SECONDS = 86_400;
+
+const filtersField = z
+  .object({
+    equal_scores: z.boolean().default(false).describe("drop groups whose scores are all equal"),
+    min_mean_score: finiteNumber("drop groups with a lower mean score").nullable().default(null),
+    max_mean_score: finiteNumber("drop groups with a higher mean score").nullable().default(null),
+    max_sequence_length: wholeNumber("drop groups with a longer sequence, in tokens", { min: 1 })
+      .nullable()
+      .default(null),
+  })
+  .default(NO_FILTERS)
+  .describe("groups that are kept from trainers");
 
 export const registerBody = z.object({
   wandb_group: nullableText("Weights & Biases group that environments log to", NAME_LENGTH),
@@ -34,10 +58,23 @@ export const registerBody = z.object({
   max_batches_offpolicy: wholeNumber("batches that rollout leases may have queued and under way", {
     min: 1,
     max: MAX_BATCHES_OFFPOLICY,
-  }).optional(),
-  max_staleness: wholeNumber("groups that are staler, in steps, are dropped at hand-out; null for no bound", {
+  }).default(DEFAULT_BATCHES_OFFPOLICY),
+  max_staleness: wholeNumber("groups that are staler, in steps, are dropped at hand-out; null for no bound", { min: 0 })
+    .nullable()
+    .default(null),
+  keep_steps: wholeNumber("steps that delivered batches are kept for; default: save_checkpoint_interval", {
     min: 0,
-  }).nullish(),
+    max: MAX_KEEP_STEPS,
+  }).optional(),
+  keep_bytes: wholeNumber("text of delivered batches that is kept", { min: 0 }).default(DEFAULT_KEEP_BYTES),
+  max_queue_sequences: wholeNumber("queued sequences beyond which groups are refused for now", { min: 1 }).default(
+    DEFAULT_QUEUE_SEQUENCES,
+  ),
+  max_queue_bytes: wholeNumber("queued text beyond which groups are refused for now", { min: 1 }).default(
+    DEFAULT_QUEUE_BYTES,
+  ),
+  deduplicate: z.boolean().default(false).describe("tell a request without a key by its contents when it comes again"),
+  filters: filtersField,
   resume_from_step: wholeNumber("the step of the checkpoint that the trainer goes on from", { min: 0 }).nullish(),
 });
 
@@ -58,6 +95,9 @@ export const batchQuery = z.object({
     min: 1,
     max: MAX_BATCH_LEASE_SECONDS,
   }).optional(),
+  trainer: trainerName.optional(),
+  rank: wholeNumber("the rank whose slice of the batch is wanted", { min: 0, max: MAX_WORLD_SIZE - 1 }).optional(),
+  world_size: wholeNumber("how many slices the batch has", { min: 1, max: MAX_WORLD_SIZE }).optional(),
 });
 
 export const statusQuery = z.object({
@@ -122,12 +162,13 @@ export const answers = {
     explain: z.looseObject({ reason: z.string(), message: z.string() }).optional(),
   }),
   scoredData: z.union([
-    z.object({ status: z.literal("received") }),
+    z.object({ status: z.literal("received"), filtered: z.string().optional() }),
     z.object({ status: z.literal("buffered"), buffer_size: z.int().meta({ description: "sequences" }) }),
   ]),
   scoredDataList: z.object({
     status: z.literal("received"),
     groups_processed: z.int(),
+    filtered: z.int().optional(),
     buffered: z.int().optional(),
     last_buffer_size: z.int().optional(),
   }),

@@ -27,6 +27,23 @@ export const reason = z
 export const LEASE_HEADER = "lachesis-lease";
 export const leaseHeader = z.object({ [LEASE_HEADER]: wholeNumber("the rollout lease", { min: 1 }) });
 
+/** Tells a submission that comes again from a new one. */
+export const IDEMPOTENCY_HEADER = "idempotency-key";
+export const idempotencyHeader = z.object({
+  [IDEMPOTENCY_HEADER]: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,128}$/, "an Idempotency-Key has 1 to 128 printable ASCII characters, without spaces"),
+});
+
+/** As a trainer calls itself, where there are several. */
+export const trainerName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
+    "a trainer's name has 1 to 128 letters, digits, dots, dashes and underscores",
+  )
+  .describe("who asks; another trainer's batch is refused");
+
 export const leaseId = z.object({ lease_id: wholeNumber("a rollout lease", { min: 1 }) });
 export const batchId = z.object({ batch_id: wholeNumber("a batch's id", { min: 1 }) });
 export const environmentPath = z.object({ env_id: wholeNumber("an environment's id", { min: 0 }) });
@@ -206,6 +223,22 @@ export const evaluationsAnswer = z.object({
   ),
 });
 
+export const droppedList = z.object({
+  dropped: z.array(
+    z.object({
+      group: z.int(),
+      env_id: z.int().nullable(),
+      reason: z.string(),
+      sequences: z.int(),
+      policy_version: z.int(),
+      bytes: z.int(),
+      at: z.int().meta({ description: "Unix milliseconds" }),
+    }),
+  ),
+});
+export const droppedQuery = z.object({ limit: wholeNumber("groups at most", { min: 1, max: 1_000 }).default(100) });
+export const droppedId = z.object({ group: wholeNumber("a dropped group", { min: 1 }) });
+
 /** What an environment says beside the stock fields when it registers. */
 export const leasingFields = {
   key: nullableText("registers the same environment again instead of another one", 128).optional(),
@@ -228,7 +261,10 @@ export const leasingFields = {
 export const ackBody = z.object({
   step: wholeNumber("the trainer's own step", { min: 0 }).nullable().default(null),
   metrics: z.record(z.string().min(1).max(256), z.number()).default({}).describe("shown by /status?explain"),
+  trainer: trainerName.nullable().default(null),
 });
+
+export const releaseBody = z.object({ trainer: trainerName.nullable().default(null) });
 
 export const batchChange = z.object({
   status: z.enum(["acknowledged", "released"]),
@@ -259,6 +295,10 @@ export const environmentsAnswer = z.object({
       backlog_items: z.int(),
       /** Ends of leases, by outcome and reason: {"failed": {"timeout": 3}}. */
       outcomes: z.record(z.string(), z.record(z.string(), z.int())),
+      handed_out_groups: z.int(),
+      handed_out_sequences: z.int(),
+      share: z.number().meta({ description: "of all sequences handed out" }),
+      staleness: z.record(z.string(), z.int()).meta({ description: "groups by staleness at hand-out, in steps" }),
     }),
   ),
 });

@@ -18,6 +18,12 @@ export interface EnvironmentReport {
   readonly next_item: number;
   readonly backlog_items: number;
   readonly outcomes: Record<string, Record<string, number>>;
+  readonly handed_out_groups: number;
+  readonly handed_out_sequences: number;
+  /** Of all sequences handed out since the run began or was reset. */
+  readonly share: number;
+  /** Groups by staleness at hand-out, in steps. */
+  readonly staleness: Readonly<Record<string, number>>;
 }
 
 export type StateAnswer =
@@ -36,9 +42,11 @@ export class EnvironmentDesk {
 
   /** Environments with an id above `after`, `limit` at most. */
   list(after: number, limit: number): EnvironmentReport[] {
-    const { environments, queue, leases, waitingItems, outcomes } = this.#host.parts();
+    const { environments, queue, leases, waitingItems, outcomes, handOutRecord } = this.#host.parts();
     const now = Date.now();
     const counts = outcomes.all();
+    const handedOut = handOutRecord.all();
+    const allSequences = [...handedOut.values()].reduce((sum, { sequences }) => sum + sequences, 0);
     const reports: EnvironmentReport[] = [];
     for (const environment of environments.all()) {
       if (environment.id <= after) continue;
@@ -58,6 +66,10 @@ export class EnvironmentDesk {
         next_item: environment.nextItem,
         backlog_items: waitingItems.count(id),
         outcomes: counts.get(id) ?? {},
+        handed_out_groups: handedOut.get(id)?.groups ?? 0,
+        handed_out_sequences: handedOut.get(id)?.sequences ?? 0,
+        share: allSequences === 0 ? 0 : (handedOut.get(id)?.sequences ?? 0) / allSequences,
+        staleness: handedOut.get(id)?.staleness ?? {},
       });
     }
     return reports;

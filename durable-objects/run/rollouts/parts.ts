@@ -1,4 +1,5 @@
 import type { Environments } from "../environments.ts";
+import type { HandOutRecord } from "../hand-out-record.ts";
 import type { Queue } from "../queue.ts";
 import type { RunState } from "../state.ts";
 import { Endpoints } from "./endpoints.ts";
@@ -17,6 +18,7 @@ export interface RolloutParts {
   readonly endpoints: Endpoints;
   readonly waitingItems: WaitingItems;
   readonly outcomes: Outcomes;
+  readonly handOutRecord: HandOutRecord;
   readonly evaluations: Evaluations;
   readonly environmentStates: EnvironmentStates;
 }

@@ -1,7 +1,7 @@
-import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { evictDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SmallGroup } from "../../payload-shard/durable-object.ts";
-import { freshRun, payloadsOf, REGISTRATION, type RunStub } from "../../testing.ts";
+import { freshRun, PLAIN, payloadsOf, REGISTRATION, type RunStub, runAlarms } from "../../testing.ts";
 import type { NewEnvironment } from "../environments.ts";
 import { DEFAULT_LEASING, type Leasing } from "../leasing.ts";
 
@@ -30,7 +30,7 @@ async function ready(settings: Partial<typeof REGISTRATION> = {}, leasing: Parti
 
 function group(lease: number | null, sequences = 2): SmallGroup {
   const row = new TextEncoder().encode("{}");
-  return { environment: 0, sequences, tokens: 6, policyVersion: null, lease, row, bytes: row.length };
+  return { environment: 0, sequences, tokens: 6, ...PLAIN, lease, row, bytes: row.length };
 }
 
 async function lease(run: RunStub, count = 1, id = 0) {
@@ -54,13 +54,13 @@ function later(milliseconds: number): void {
 }
 
 async function take(run: RunStub, leaseMs = 0): Promise<number | string> {
-  using taken = await run.takeBatch(0, leaseMs);
+  using taken = await run.takeBatch(0, { leaseMs });
   return taken.status === "batch" ? taken.batch.id : taken.status;
 }
 
 /** Takes a batch under a lease, and reads it to its end. */
 async function arrive(run: RunStub): Promise<void> {
-  using taken = await run.takeBatch(0, 60_000);
+  using taken = await run.takeBatch(0, { leaseMs: 60_000 });
   if (taken.status !== "batch") throw new Error(`no batch: ${taken.status}`);
   await run.delivered(taken.batch.id);
 }
@@ -206,11 +206,12 @@ describe("a submission under a lease", () => {
     const { lease_id } = await only(run);
     const first = await shard.submit([group(lease_id, 1), group(lease_id, 1)]);
     expect(first.map(({ status }) => status)).toEqual(["buffered", "buffered"]);
-    expect(await shard.submit([group(lease_id, 1), group(lease_id, 1)])).toEqual(first);
+    const again = first.map((verdict) => ({ ...verdict, repeated: true }));
+    expect(await shard.submit([group(lease_id, 1), group(lease_id, 1)])).toEqual(again);
     await evictDurableObject(run);
-    expect(await shard.submit([group(lease_id, 1), group(lease_id, 1)])).toEqual(first);
+    expect(await shard.submit([group(lease_id, 1), group(lease_id, 1)])).toEqual(again);
     expect(await run.status()).toMatchObject({ queueSize: 2 });
-    while (await runDurableObjectAlarm(run));
+    await runAlarms(run);
     expect(await payloadsOf(shard)).toEqual([1, 2]);
   });
 
@@ -369,23 +370,32 @@ describe("a batch lease", () => {
     await arrive(run);
     await evictDurableObject(run);
     expect(await take(run)).toBe("none");
-    expect(await run.acknowledge(1, 1, { reward_mean: 0.5 })).toEqual({ status: "changed", repeated: false });
-    expect(await run.acknowledge(1, 1, {})).toEqual({ status: "changed", repeated: true });
+    expect(await run.acknowledge(1, { step: 1, metrics: { reward_mean: 0.5 }, trainer: null })).toEqual({
+      status: "changed",
+      repeated: false,
+    });
+    expect(await run.acknowledge(1, { step: 1, metrics: {}, trainer: null })).toEqual({
+      status: "changed",
+      repeated: true,
+    });
     expect((await run.overview()).trainer).toEqual({ batch: 1, step: 1, metrics: { reward_mean: 0.5 } });
-    expect(await run.acknowledge(2, null, {})).toEqual({ status: "unknown", last: 1 });
+    expect(await run.acknowledge(2, { step: null, metrics: {}, trainer: null })).toEqual({
+      status: "unknown",
+      last: 1,
+    });
   });
 
   test("that ends without an ack, or is released, gives the batch to the next, under the same id", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const { run, shard } = await ready();
     await shard.submit([group(null), group(null)]);
-    using first = await run.takeBatch(0, 60_000);
+    using first = await run.takeBatch(0, { leaseMs: 60_000 });
     expect(first.status).toBe("batch");
     await run.delivered(1);
     expect(await take(run)).toBe("none");
     first[Symbol.dispose]();
     later(60_000);
-    using second = await run.takeBatch(0, 60_000);
+    using second = await run.takeBatch(0, { leaseMs: 60_000 });
     expect(second).toMatchObject({ batch: { id: 1, step: 1 } });
     await run.delivered(1);
     expect(await run.release(1)).toEqual({ status: "changed", repeated: false });
@@ -395,6 +405,7 @@ describe("a batch lease", () => {
 });
 
 test("groups staler than max_staleness are dropped at hand-out and counted", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
   const { run, shard } = await ready({ max_staleness: 1 });
   const at = (policyVersion: number): SmallGroup => ({ ...group(null), policyVersion });
   // Each batch leaves one group of the older version behind, which is one step stale when the next takes it.
@@ -410,7 +421,14 @@ test("groups staler than max_staleness are dropped at hand-out and counted", asy
   await shard.submit([at(1), at(1)]);
   expect(await take(run)).toBe("none");
   expect(await outcomes(run)).toEqual({ dropped: { stale: 2 } });
-  while (await runDurableObjectAlarm(run));
-  // One is queued still, and the last one is kept to be shown.
+  const [last, ...others] = await run.listDropped(10);
+  expect([last, ...others].map((dropped) => dropped?.reason)).toEqual(["stale", "stale"]);
+  expect(await run.droppedGroup(last?.age ?? 0)).toEqual(last);
+  // They can be looked at for an hour. Then one payload is left that is queued, and the last one, which is shown.
+  await runAlarms(run);
+  expect(await payloadsOf(shard)).toHaveLength(3);
+  later(3_600_000);
+  await runAlarms(run);
   expect(await payloadsOf(shard)).toHaveLength(2);
+  expect(await run.listDropped(10)).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import type { CommittedGroup, Verdict } from "../../payloads.ts";
+import { repeated } from "../verdicts.ts";
 import { type Served, Waiters } from "../waiters.ts";
 import type { Endpoint } from "./endpoints.ts";
 import { Grants, LEASES_PER_ITEM, type LeaseRequest, type Refusal, seedOf } from "./grants.ts";
@@ -184,10 +185,7 @@ export class Rollouts {
     const lease = leases.open.get(id);
     if (lease === undefined) {
       const closed = leases.closed(id);
-      if (closed?.verdicts != null) {
-        const { verdicts } = closed;
-        return groups.map((_group, index): Verdict => verdicts[index] ?? { status: "received" });
-      }
+      if (closed?.verdicts != null) return repeated(closed.verdicts, groups.length);
       return groups.map((): Verdict => ({ status: "lease_is_over", lease: id, outcome: closed?.outcome ?? "unknown" }));
     }
     const sequences = groups.reduce((sum, group) => sum + group.sequences, 0);

@@ -119,6 +119,7 @@ export class GroupTally {
     return {
       sequences,
       tokens: this.tokenRows.total(),
+      longest: this.tokenRows.longest(),
       environment: this.environment,
       policyVersion: this.policyVersion,
       scores: { mean: this.meanScore(sequences), min: this.min, max: this.max },
@@ -179,6 +180,12 @@ class RowLengths {
 
   at(row: number): number {
     return this.lengths[row] ?? 0;
+  }
+
+  longest(): number {
+    let longest = 0;
+    for (let row = 0; row < this.count; row++) longest = Math.max(longest, this.at(row));
+    return longest;
   }
 
   total(): number {

@@ -17,6 +17,8 @@ export interface ScannedGroup {
   sequences: number;
   /** The lengths of all sequences together. */
   tokens: number;
+  /** The length of the longest sequence. */
+  longest: number;
   /** Its `env_id`. */
   environment: number | null;
   /** Its `policy_version`, where that is an integer. */

@@ -1,0 +1,49 @@
+import type { Verdict } from "../payloads.ts";
+import { readVerdicts } from "./verdicts.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * Keys of requests that were taken, for one to two days: rows are kept by day, so that old ones are one range of the table
+ * and no second index is paid for.
+ */
+export class IdempotencyKeys {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** What the request was told when it was taken, or null if it never was. */
+  find(key: string, now: number): Verdict[] | null {
+    type Row = { groups: number; verdicts: string | null };
+    const today = dayOf(now);
+    const [row] = this.#sql
+      .exec<Row>("SELECT groups, verdicts FROM idempotency_key WHERE day IN (?, ?) AND key = ?", today, today - 1, key)
+      .toArray();
+    if (row === undefined) return null;
+    if (row.verdicts !== null) return readVerdicts(row.verdicts);
+    return Array.from({ length: row.groups }, () => ({ status: "received" }));
+  }
+
+  /** Notes a request in the transaction that takes it. */
+  add(key: string, verdicts: readonly Verdict[], now: number): void {
+    const allReceived = verdicts.every(({ status }) => status === "received");
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO idempotency_key (day, key, groups, verdicts) VALUES (?, ?, ?, ?)",
+      dayOf(now),
+      key,
+      verdicts.length,
+      allReceived ? null : JSON.stringify(verdicts),
+    );
+  }
+
+  /** Forgets those of the days before yesterday. */
+  purge(now: number): void {
+    this.#sql.exec("DELETE FROM idempotency_key WHERE day < ?", dayOf(now) - 1);
+  }
+}
+
+function dayOf(now: number): number {
+  return Math.floor(now / DAY_MS);
+}

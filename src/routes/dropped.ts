@@ -1,0 +1,56 @@
+import { Hono } from "hono";
+import type { AppEnv } from "../app-env.ts";
+import { access } from "../auth/access.ts";
+import { payloadText } from "../delivery/payload-text.ts";
+import { streamJson } from "../delivery/stream.ts";
+import { describe } from "../docs/describe.ts";
+import { runOf, runStub } from "../runs.ts";
+import { ApiError } from "../wire/api-error.ts";
+import { validate } from "../wire/json-body.ts";
+import { group } from "../wire/messages.ts";
+import { droppedId, droppedList, droppedQuery } from "../wire/rollouts.ts";
+
+/** Groups that came into no batch, for an hour. */
+export const droppedRoutes = new Hono<AppEnv>({ strict: false });
+
+droppedRoutes.get(
+  "/dropped",
+  describe({
+    summary: "Groups that came into no batch, and why",
+    description: "Stale ones and those that the run's filters dropped: the last 1,000 of the last hour, newest first.",
+    tag: "run",
+    action: "read",
+    query: droppedQuery,
+    answer: droppedList,
+  }),
+  access("read"),
+  async (c) => {
+    const { limit } = validate(c.req.query(), droppedQuery, "query");
+    const dropped = await runStub(c).listDropped(limit);
+    return c.json({
+      dropped: dropped.map(({ age, environment, reason, sequences, policyVersion, bytes, at }) => {
+        return { group: age, env_id: environment, reason, sequences, policy_version: policyVersion, bytes, at };
+      }),
+    });
+  },
+);
+
+droppedRoutes.get(
+  "/dropped/:group",
+  describe({ summary: "One of them, whole", tag: "run", action: "read", answer: group.partial() }),
+  access("read"),
+  async (c) => {
+    const { group: age } = validate(c.req.param(), droppedId, "path");
+    const dropped = await runStub(c).droppedGroup(age);
+    if (dropped === null) throw new ApiError(404, `no dropped group ${age} is kept: see GET /dropped`);
+    const { response, sent } = await streamJson(c.req.raw, {
+      head: "",
+      tail: "",
+      pieces: payloadText(c.env, runOf(c), [dropped]),
+      length: dropped.bytes,
+      headers: {},
+    });
+    c.executionCtx.waitUntil(sent.catch(() => undefined));
+    return response;
+  },
+);
