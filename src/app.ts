@@ -7,6 +7,7 @@ import { batchRoutes } from "./routes/batch.ts";
 import { droppedRoutes } from "./routes/dropped.ts";
 import { environmentRoutes } from "./routes/environment.ts";
 import { environmentsRoutes } from "./routes/environments.ts";
+import { forkRoutes } from "./routes/fork.ts";
 import { policyRoutes } from "./routes/policy.ts";
 import { rolloutRoutes } from "./routes/rollouts.ts";
 import { scoredDataRoutes } from "./routes/scored-data.ts";
@@ -27,6 +28,7 @@ const families = [
   policyRoutes,
   environmentsRoutes,
   droppedRoutes,
+  forkRoutes,
 ];
 for (const routes of families) runRoutes.route("/", routes);
 

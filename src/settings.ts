@@ -11,6 +11,8 @@ const schema = z.object({
   AUTH_SECRET_PREVIOUS: secret.optional(),
   ALLOW_ANONYMOUS: z.stringbool().default(false),
   BODY_LIMIT_MIB: z.coerce.number().positive().max(1024).default(64),
+  // Read by the objects too, which can't answer with what is wrong.
+  DISK_LIMIT_MIB: z.coerce.number().positive().default(9_216),
   PAYLOAD_SHARDS: z.coerce.number().int().min(1).max(64).default(4),
 });
 

@@ -20,6 +20,7 @@ import { Discards } from "./discards.ts";
 import type { DroppedGroup } from "./dropped-groups.ts";
 import { MAX_ENVIRONMENTS, type NewEnvironment } from "./environments.ts";
 import { findEnvironment } from "./find-environment.ts";
+import { type ForkPage, forkPage } from "./fork.ts";
 import { type BatchRequest, HandOut } from "./hand-out.ts";
 import { Intake } from "./intake.ts";
 import { overview } from "./overview.ts";
@@ -226,6 +227,11 @@ export class Run extends DurableObject<Env> {
   /** One of them, or null if it isn't kept any more. */
   droppedGroup(age: number): DroppedGroup | null {
     return this.#parts.droppedGroups.get(age);
+  }
+
+  /** What a fork of this run takes along; see {@link forkPage}. */
+  forkPage(step: number | null, from: number): ForkPage {
+    return forkPage(this.#parts, step, from);
   }
 
   /** Where the group queued last lies, or null if none ever was. */

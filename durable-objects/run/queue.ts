@@ -113,6 +113,11 @@ export class Queue {
     this.#release(environment, this.#buffers.get(environment) ?? []);
   }
 
+  /** All groups, oldest first, buffered ones too. */
+  all(): KeptGroup[] {
+    return this.#sql.exec<QueuedRow>("SELECT * FROM queued_group ORDER BY age").toArray().map(keptGroup);
+  }
+
   /** Takes groups out of the queue, and returns them in the order given. */
   take(ages: readonly number[]): KeptGroup[] {
     const groups = ages.map((age) => {

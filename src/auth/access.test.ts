@@ -26,6 +26,7 @@ const ROUTES: readonly (readonly [method: string, path: string, roles: readonly 
   ["POST", "/batches/1/ack", ["trainer", "admin"]],
   ["POST", "/batches/1/release", ["trainer", "admin"]],
   ["GET", "/batches/1", ["trainer", "admin"]],
+  ["POST", "/fork", ["trainer", "admin"]],
   ["GET", "/dropped", ["environment", "trainer", "viewer", "admin"]],
   ["GET", "/dropped/1", ["environment", "trainer", "viewer", "admin"]],
   ["POST", "/policy", ["trainer", "admin"]],
@@ -110,6 +111,26 @@ test.each([
   ["ALLOW_ANONYMOUS alone", { AUTH_SECRET: undefined, ALLOW_ANONYMOUS: "true" }, 200],
 ])("with %s a request without a token gets %j: %d", async (_what, settings, expected) => {
   expect(await status("GET", "/status", null, settings)).toBe(expected);
+});
+
+test("a fork needs a token that is good for both runs", async () => {
+  const fork = async (run: string) => {
+    const request = new Request("http://lachesis/runs/copy/fork", {
+      method: "POST",
+      body: JSON.stringify({ from: "original" }),
+      headers: { authorization: await bearer("trainer", run) },
+    });
+    return (await app.fetch(request, { ...env, AUTH_SECRET: SECRET }, createExecutionContext())).status;
+  };
+  expect([await fork("copy"), await fork("original"), await fork("*")]).toEqual([403, 403, 404]);
+});
+
+test("a token that asks too often is told to wait, and others aren't", async () => {
+  const [busy, other] = [await bearer("viewer", "math"), await bearer("viewer", "code")];
+  const limit = async ({ key }: { key: string }) => ({ success: !busy.endsWith(key) });
+  const settings = { AUTH_SECRET: SECRET, RATE_LIMIT: { limit } };
+  expect(await status("GET", "/runs/math/status", busy, settings)).toBe(503);
+  expect(await status("GET", "/runs/code/status", other, settings)).toBe(200);
 });
 
 test("HEAD never reaches a handler, which might hand out a batch", async () => {

@@ -1,3 +1,4 @@
+import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../app-env.ts";
 import { type Settings, settingsOf } from "../settings.ts";
@@ -18,21 +19,42 @@ const CHALLENGE = { "www-authenticate": 'Basic realm="lachesis", Bearer realm="l
  */
 export function access(action: Action) {
   return createMiddleware<AppEnv>(async (c, next) => {
-    const settings = settingsOf(c.env);
-    if (!settings.allowAnonymous) {
-      if (settings.secrets.length === 0) {
-        throw new ApiError(
-          503,
-          "no AUTH_SECRET is set, so nobody can be let in: `npx wrangler secret put AUTH_SECRET`, then mint tokens with `npx lachesis token`",
-        );
-      }
-      authorize(await authenticate(c.req.header("authorization"), settings), action, c.req.param("run") ?? DEFAULT_RUN);
-    }
+    await authorizeFor(c, action, c.req.param("run") ?? DEFAULT_RUN);
     await next();
   });
 }
 
-async function authenticate(authorization: string | undefined, settings: Settings): Promise<Claims> {
+/** As {@link access}, for a run that the request names elsewhere than in its path. */
+export async function authorizeFor(c: Context<AppEnv>, action: Action, run: string): Promise<void> {
+  const settings = settingsOf(c.env);
+  if (settings.allowAnonymous) return;
+  if (settings.secrets.length === 0) {
+    throw new ApiError(
+      503,
+      "no AUTH_SECRET is set, so nobody can be let in: `npx wrangler secret put AUTH_SECRET`, then mint tokens with `npx lachesis token`",
+    );
+  }
+  const { token, claims } = await authenticate(c.req.header("authorization"), settings);
+  authorize(claims, action, run);
+  await limitRate(c.env.RATE_LIMIT, token);
+}
+
+/**
+ * @throws ApiError 503 past the limit, not 429: stock environments send a group again after a 5xx and drop it after a 4xx.
+ */
+async function limitRate(limiter: RateLimit, token: string): Promise<void> {
+  // The signature tells tokens apart, and says nothing of what it signs.
+  const { success } = await limiter.limit({ key: token.slice(token.lastIndexOf(".") + 1) });
+  if (success) return;
+  throw new ApiError(503, "too many requests with this token in a minute: send fewer, or more groups a request", {
+    "retry-after": "10",
+  });
+}
+
+async function authenticate(
+  authorization: string | undefined,
+  settings: Settings,
+): Promise<{ token: string; claims: Claims }> {
   if (authorization === undefined)
     throw new ApiError(401, "a token is needed: as Bearer, or as the password in the server's URL", CHALLENGE);
   const token = tokenOf(authorization);
@@ -43,7 +65,7 @@ async function authenticate(authorization: string | undefined, settings: Setting
       CHALLENGE,
     );
   const known = verified.get(settings)?.get(token);
-  if (known !== undefined && known.exp > Date.now() / 1000) return known;
+  if (known !== undefined && known.exp > Date.now() / 1000) return { token, claims: known };
   const claims = await verifyToken(token, settings.secrets);
   if (claims === null)
     throw new ApiError(
@@ -52,7 +74,7 @@ async function authenticate(authorization: string | undefined, settings: Setting
       CHALLENGE,
     );
   remember(settings, token, claims);
-  return claims;
+  return { token, claims };
 }
 
 function authorize(claims: Claims, action: Action, run: string): void {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
+import { runName } from "./names.ts";
 
 /** Messages about rollout leases, inference endpoints, evaluations and environments' states. See docs/PROTOCOL.md. */
 
@@ -238,6 +239,17 @@ export const droppedList = z.object({
 });
 export const droppedQuery = z.object({ limit: wholeNumber("groups at most", { min: 1, max: 1_000 }).default(100) });
 export const droppedId = z.object({ group: wholeNumber("a dropped group", { min: 1 }) });
+
+export const forkBody = z.object({
+  from: runName.describe("the run to begin from"),
+  step: wholeNumber("the step to begin from; null for now", { min: 0 }).nullable().default(null),
+});
+export const forkAnswer = z.object({
+  status: z.literal("forked"),
+  from: z.string(),
+  step: z.int(),
+  groups: z.int().meta({ description: "groups copied" }),
+});
 
 /** What an environment says beside the stock fields when it registers. */
 export const leasingFields = {
