@@ -286,6 +286,24 @@ describe("exactly once over HTTP", () => {
     expect((await call("POST", `/runs/${freshRun()}/fork`, { from: freshRun() })).status).toBe(404);
   });
 
+  test("metrics tell what was done", async () => {
+    const run = freshRun();
+    await call("POST", `/runs/${run}/register`, REGISTRATION);
+    await post(run, GROUP);
+    await call("GET", `/runs/${run}/batch?lease=60`);
+    await call("POST", `/runs/${run}/batches/1/ack`);
+    const { text, headers } = await call("GET", `/runs/${run}/metrics`);
+    expect(headers.get("content-type")).toContain("text/plain; version=0.0.4");
+    for (const line of [
+      `lachesis_step{run="${run}"} 1`,
+      `lachesis_acknowledged_batches_total{run="${run}"} 1`,
+      `lachesis_batch_staleness_steps_bucket{run="${run}",le="0"} 1`,
+      `lachesis_group_sequences_sum{run="${run}"} 2`,
+      `lachesis_stalled{run="${run}"} 0`,
+    ])
+      expect(text).toContain(`${line}\n`);
+  });
+
   test("what the run's filters drop is received, and can be looked at", async () => {
     const run = freshRun();
     await call("POST", `/runs/${run}/register`, { ...settings, filters: { equal_scores: true } });

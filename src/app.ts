@@ -8,6 +8,7 @@ import { droppedRoutes } from "./routes/dropped.ts";
 import { environmentRoutes } from "./routes/environment.ts";
 import { environmentsRoutes } from "./routes/environments.ts";
 import { forkRoutes } from "./routes/fork.ts";
+import { metricsRoutes } from "./routes/metrics.ts";
 import { policyRoutes } from "./routes/policy.ts";
 import { rolloutRoutes } from "./routes/rollouts.ts";
 import { scoredDataRoutes } from "./routes/scored-data.ts";
@@ -29,6 +30,7 @@ const families = [
   environmentsRoutes,
   droppedRoutes,
   forkRoutes,
+  metricsRoutes,
 ];
 for (const routes of families) runRoutes.route("/", routes);
 

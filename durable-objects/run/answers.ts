@@ -5,6 +5,7 @@ import type { Explanation } from "./explain.ts";
 import type { Registration } from "./registration.ts";
 import type { Rollouts } from "./rollouts/rollouts.ts";
 import type { TrainerReport } from "./state.ts";
+import type { Stall } from "./watchdog.ts";
 
 /** What a trainer that asks for a batch gets. `delivery` must live as long as the batch is being streamed. */
 export type TakenBatch =
@@ -77,4 +78,6 @@ export interface RunOverview extends RunStatus {
   readonly policyVersion: number;
   readonly admission: ReturnType<Rollouts["admission"]>;
   readonly waitingTrainers: number;
+  /** Null unless trainers have asked in vain for long. */
+  readonly watchdog: Stall | null;
 }

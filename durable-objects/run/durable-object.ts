@@ -15,14 +15,16 @@ import type {
   TrainerAck,
   WhichEnvironment,
 } from "./answers.ts";
+import { BatchDesk, type BatchHost } from "./batch-desk.ts";
 import type { Batch } from "./batches.ts";
 import { Discards } from "./discards.ts";
 import type { DroppedGroup } from "./dropped-groups.ts";
 import { MAX_ENVIRONMENTS, type NewEnvironment } from "./environments.ts";
 import { findEnvironment } from "./find-environment.ts";
 import { type ForkPage, forkPage } from "./fork.ts";
-import { type BatchRequest, HandOut } from "./hand-out.ts";
+import type { BatchRequest } from "./hand-out.ts";
 import { Intake } from "./intake.ts";
+import { type RunMetrics, runMetrics } from "./metrics.ts";
 import { overview } from "./overview.ts";
 import { forget, isWorkLeft, load, type RunParts } from "./parts.ts";
 import type { KeptGroup } from "./queue.ts";
@@ -46,7 +48,7 @@ import {
   Rollouts,
 } from "./rollouts/rollouts.ts";
 import { migrations } from "./schema.ts";
-import { type Served, Waiters } from "./waiters.ts";
+import { Telemetry } from "./telemetry.ts";
 
 /** How soon payloads that nobody needs any more are let go. */
 const DISCARD_AFTER_MS = 1_000;
@@ -55,14 +57,14 @@ const DISCARD_AFTER_MS = 1_000;
 export class Run extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #discards: Discards;
-  readonly #handOut: HandOut;
-  readonly #waiters: Waiters<BatchRequest, TakenBatch>;
+  readonly #batches: BatchDesk;
   readonly #alarm: Alarm;
   readonly #rollouts: Rollouts;
   readonly #intake: Intake;
   readonly #policy: PolicyDesk;
   readonly #environmentDesk: EnvironmentDesk;
   readonly #diskLimit: number;
+  readonly #telemetry = new Telemetry();
   #parts: RunParts;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -73,29 +75,27 @@ export class Run extends DurableObject<Env> {
     this.#parts = load(this.#sql, Date.now());
     this.#discards = new Discards(this.#sql);
     this.#alarm = new Alarm(ctx.storage);
-    this.#waiters = new Waiters(
-      (requests) => this.#serve(requests),
-      () => this.#nothing(),
-    );
     const transaction = <T>(change: () => T) => this.#transaction(change);
     const wakeAt = (time: number) => this.#alarm.at(time);
     const drop = (groups: readonly KeptGroup[], reason: string) => this.#drop(groups, reason);
-    const freed = () => this.#waiters.wake();
-    this.#handOut = new HandOut({ transaction, wakeAt, drop, freed, formed: () => this.#scheduleDiscard() });
+    const telemetry = this.#telemetry;
     const saveState = () => this.#parts.state.save(this.#parts.shards.nextAge);
-    const wakeTrainers = () => this.#waiters.wake();
-    const host: RolloutHost = { transaction, wakeAt, saveState, wakeTrainers, parts: () => this.#parts };
+    const parts = () => this.#parts;
+    const scheduleDiscard = () => this.#scheduleDiscard();
+    const log: BatchHost["log"] = (...logged) => this.#log(...logged);
+    const wakeEnvironments = () => this.#rollouts.wake();
+    const common = { transaction, wakeAt, drop, saveState, telemetry, parts };
+    this.#batches = new BatchDesk({ ...common, wakeEnvironments, scheduleDiscard, log });
+    const host: RolloutHost = { ...common, wakeTrainers: () => this.#batches.wake() };
     this.#rollouts = new Rollouts(host);
     this.#policy = new PolicyDesk(host, () => this.#rollouts.wake());
     this.#environmentDesk = new EnvironmentDesk(host);
     this.#intake = new Intake({
-      ...host,
-      parts: () => this.#parts,
+      ...common,
       rollouts: this.#rollouts,
       discards: this.#discards,
-      drop,
       full: () => (this.#sql.databaseSize < this.#diskLimit ? null : { status: "disk_full" }),
-      refused: () => this.#scheduleDiscard(),
+      refused: scheduleDiscard,
       queued: () => this.#wakeAll(),
     });
     // Whoever sets the alarm first puts off the one that an earlier life may have left: what was due then is due now.
@@ -159,7 +159,8 @@ export class Run extends DurableObject<Env> {
     const { state, shards } = this.#parts;
     if (state.registration !== null) {
       if (resumeFrom !== null) {
-        const keptFrom = this.#rewind(resumeFrom);
+        const keptFrom = this.#batches.rewind(resumeFrom);
+        this.#rollouts.wake();
         if (keptFrom !== null) return { status: "not_kept", step: state.step, keptFrom };
       }
       return { status: "registered", ignored: ignoredSettings(state.registration, registration) };
@@ -216,7 +217,8 @@ export class Run extends DurableObject<Env> {
 
   /** The status and why no batch is ready. */
   overview(): RunOverview {
-    return overview(this.#parts, this.#handOut, this.#rollouts, this.#waiters.count);
+    const run = overview(this.#parts, this.#batches.handOut, this.#rollouts, this.#batches.waiting);
+    return { ...run, watchdog: this.#batches.stall(() => run.explain) };
   }
 
   /** Groups that came into no batch, newest first. */
@@ -227,6 +229,13 @@ export class Run extends DurableObject<Env> {
   /** One of them, or null if it isn't kept any more. */
   droppedGroup(age: number): DroppedGroup | null {
     return this.#parts.droppedGroups.get(age);
+  }
+
+  /** What Prometheus is told. */
+  metrics(): RunMetrics {
+    const run = this.overview();
+    const { watchdog: stall } = run;
+    return runMetrics({ parts: this.#parts, overview: run, telemetry: this.#telemetry, stall, now: Date.now() });
   }
 
   /** What a fork of this run takes along; see {@link forkPage}. */
@@ -240,15 +249,13 @@ export class Run extends DurableObject<Env> {
   }
 
   /** Hands out a batch, waiting for one up to `waitMs`. Whoever waits longest is served first. */
-  async takeBatch(waitMs: number, asked: Partial<BatchRequest> = {}): Promise<TakenBatch> {
-    const request: BatchRequest = { leaseMs: 0, trainer: null, slice: null, ...asked };
-    if (this.#waiters.count === 0) for (const { answer } of this.#serve([request])) return answer;
-    return waitMs > 0 ? this.#waiters.wait(request, waitMs) : this.#nothing();
+  takeBatch(waitMs: number, asked: Partial<BatchRequest> = {}): Promise<TakenBatch> {
+    return this.#batches.take(waitMs, asked);
   }
 
-  /** The last byte of a batch has left. Reporting it twice is the same as once. */
+  /** The last byte of a batch has left, or of a rank's slice. Reporting it twice is the same as once. */
   delivered(batch: number, epoch = 0, rank: number | null = null): void {
-    if (this.#handOut.delivered(this.#parts.batches, batch, epoch, rank)) this.#scheduleDiscard();
+    if (this.#batches.handOut.delivered(this.#parts.batches, batch, epoch, rank)) this.#scheduleDiscard();
   }
 
   /** A batch that is open or kept; null if there is none of that id any more. */
@@ -257,35 +264,20 @@ export class Run extends DurableObject<Env> {
   }
 
   /** A trainer has learned from a batch: it is never served again. */
-  acknowledge(batch: number, { step, metrics, trainer }: TrainerAck): BatchChange {
-    const { batches, state, shards } = this.#parts;
-    if (batch < 1 || batch >= state.nextBatch) return { status: "unknown", last: state.nextBatch - 1 };
-    const holder = this.#handOut.holder(batches, batch, trainer, Date.now());
-    if (holder !== null) return { status: "held", holder };
-    const changed = this.#transaction(() => {
-      if (!this.#handOut.acknowledge(batches, batch)) return false;
-      state.trainer = { batch, step, metrics: { ...metrics } };
-      state.save(shards.nextAge);
-      return true;
-    });
-    if (changed) this.#scheduleDiscard();
-    return { status: "changed", repeated: !changed };
+  acknowledge(batch: number, ack: TrainerAck): BatchChange {
+    return this.#batches.acknowledge(batch, ack);
   }
 
   /** A trainer gives a batch back: it is served again, under the same id. */
   release(batch: number, trainer: string | null = null): BatchChange {
-    const { batches, state } = this.#parts;
-    if (batch < 1 || batch >= state.nextBatch) return { status: "unknown", last: state.nextBatch - 1 };
-    const holder = this.#handOut.holder(batches, batch, trainer, Date.now());
-    if (holder !== null) return { status: "held", holder };
-    return { status: "changed", repeated: !this.#handOut.release(batches, batch) };
+    return this.#batches.release(batch, trainer);
   }
 
   /** Forgets trainer, environments, queue and batches. Batch ids and ages go on where they were. */
   reset(): void {
     this.#transaction(() => forget(this.#sql, this.#parts, this.#discards));
     this.#parts = load(this.#sql, Date.now());
-    this.#handOut.forgetAll();
+    this.#batches.handOut.forgetAll();
     this.#scheduleDiscard();
   }
 
@@ -296,7 +288,7 @@ export class Run extends DurableObject<Env> {
     this.#parts.leases.purge(now);
     this.#parts.keys.purge(now);
     for (const { shard, payload } of this.#parts.droppedGroups.expire(now)) this.#discards.add(shard, payload);
-    this.#waiters.wake();
+    this.#batches.wake();
     const run = nameOf(this.ctx.id);
     const shard = (number: number) => this.env.PAYLOAD_SHARD.getByName(shardName(run, number));
     const { registration, step } = this.#parts.state;
@@ -306,13 +298,14 @@ export class Run extends DurableObject<Env> {
       discardThrough: (number, payload, commit) => shard(number).discardThrough(payload, commit),
     });
     if (more) this.#scheduleDiscard();
+    this.#batches.lookForStall(() => this.overview().explain);
     const { leases, batches, droppedGroups } = this.#parts;
-    const expiries = [leases.nextExpiry(), this.#handOut.nextExpiry(batches, Date.now()), droppedGroups.nextExpiry()];
+    const expiries = [
+      leases.nextExpiry(),
+      this.#batches.handOut.nextExpiry(batches, Date.now()),
+      droppedGroups.nextExpiry(),
+    ];
     for (const expiry of expiries) if (expiry !== null) this.#alarm.at(expiry);
-  }
-
-  #nothing(): TakenBatch {
-    return { status: this.#parts.state.registration === null ? "unregistered" : "none" };
   }
 
   /** Changes disk and memory together: if it throws, memory is read anew from what the disk kept. */
@@ -325,38 +318,13 @@ export class Run extends DurableObject<Env> {
     }
   }
 
-  *#serve(requests: readonly BatchRequest[]): Generator<Served<BatchRequest, TakenBatch>> {
-    try {
-      for (const request of requests) {
-        const answer = this.#handOut.take(this.#parts, request, Date.now());
-        if (answer === null) break;
-        yield { request, answer };
-      }
-    } finally {
-      // A step has ended and room has come, perhaps: environments that wait have to hear of it.
-      this.#rollouts.wake();
-    }
+  #log(event: string, fields: Readonly<Record<string, unknown>>, level: "info" | "warn" = "info"): void {
+    console[level]({ event, run: nameOf(this.ctx.id), ...fields });
   }
 
   #wakeAll(): void {
-    this.#waiters.wake();
+    this.#batches.wake();
     this.#rollouts.wake();
-  }
-
-  /** Opens every batch after a step again. Returns null, or from where on they are all kept, if some are not. */
-  #rewind(step: number): number | null {
-    const { state, batches, environmentStates, shards } = this.#parts;
-    const keptFrom = batches.keptFrom(state.step);
-    if (step < keptFrom - 1) return keptFrom;
-    this.#transaction(() => {
-      batches.rewind(step);
-      environmentStates.restore(step);
-      if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
-      state.save(shards.nextAge);
-    });
-    this.#handOut.forgetAll();
-    this.#wakeAll();
-    return null;
   }
 
   /** Lets go of groups that come into no batch. They can be looked at for a while. */
@@ -365,6 +333,7 @@ export class Run extends DurableObject<Env> {
     for (const group of groups) {
       this.#parts.droppedGroups.add(group, reason, now);
       this.#parts.outcomes.add(group.environment, "dropped", reason);
+      this.#log("group dropped", { group: group.age, environment: group.environment, reason });
     }
     this.#scheduleDiscard();
   }

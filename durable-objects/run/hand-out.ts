@@ -30,8 +30,8 @@ export interface HandOutHost {
   freed(): void;
   /** Lets go of groups that were taken out of the queue, and counts why. Called within a transaction. */
   drop(groups: readonly KeptGroup[], reason: string): void;
-  /** A new batch was formed. */
-  formed(batch: Batch, groups: readonly KeptGroup[]): void;
+  /** A new batch was formed, for this request. */
+  formed(batch: Batch, request: BatchRequest, now: number): void;
   /** Makes sure that the Run looks after its batches at this time, in Unix milliseconds. */
   wakeAt(time: number): void;
 }
@@ -42,6 +42,8 @@ export interface BatchRequest {
   readonly leaseMs: number;
   /** As the trainer calls itself, or null. */
   readonly trainer: string | null;
+  /** When it came, in Unix milliseconds. */
+  readonly askedAt: number;
   /** Which slice of the batch is wanted, of how many; null for all of it. */
   readonly slice: { readonly rank: number; readonly worldSize: number } | null;
 }
@@ -168,7 +170,9 @@ export class HandOut {
     };
     const [interrupted] = this.interrupted(parts.batches, now);
     if (interrupted !== undefined) return parts.batches.hold(interrupted, hold);
-    return this.#assemble(parts, registration, hold, now);
+    const batch = this.#assemble(parts, registration, hold, now);
+    if (batch !== null) this.#host.formed(batch, request, now);
+    return batch;
   }
 
   #streamEnded(batches: Batches, { id, epoch }: Batch, rank: number | null, delivery: Delivery): void {
@@ -218,7 +222,6 @@ export class HandOut {
       state.save(shards.nextAge);
       const interval = registration.save_checkpoint_interval;
       if (interval > 0 && state.step % interval === 0) environmentStates.checkpoint(state.step);
-      this.#host.formed(batch, groups);
       return batch;
     });
   }

@@ -7,6 +7,7 @@ import { type KeptGroup, keep, type Queue } from "./queue.ts";
 import type { Rollouts } from "./rollouts/rollouts.ts";
 import type { Shards } from "./shards.ts";
 import type { RunState } from "./state.ts";
+import type { Telemetry } from "./telemetry.ts";
 import { repeated } from "./verdicts.ts";
 
 /** What taking groups in needs of the Run. */
@@ -26,6 +27,7 @@ export interface IntakeHost {
   readonly discards: Discards;
   /** Changes disk and memory together. */
   transaction<T>(change: () => T): T;
+  readonly telemetry: Telemetry;
   /** Payloads were refused, and are to be let go. */
   refused(): void;
   /** Groups were queued. */
@@ -121,7 +123,9 @@ export class Intake {
       }
       // Nobody makes up the groups of an environment that has gone.
       const groupSize = environment?.connected ? environment.groupSize : undefined;
-      return queue.add(keep(known, shard, shards.takeAge(), state.step), groupSize);
+      const kept = keep(known, shard, shards.takeAge(), state.step);
+      this.#host.telemetry.groupQueued(kept, now);
+      return queue.add(kept, groupSize);
     });
     if (lease !== null) this.#host.rollouts.submitted(lease.lease, verdicts, now);
     const key = groups[0]?.key ?? null;

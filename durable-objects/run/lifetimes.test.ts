@@ -137,3 +137,32 @@ test("several who wait are served in the order in which they came", async () => 
   const taken = [batches.use(await first), batches.use(await second), batches.use(await third)];
   expect(taken.map((each) => (each.status === "batch" ? each.batch.id : each.status))).toEqual([1, 2, "none"]);
 });
+
+test("a run whose trainers ask in vain is flagged after a minute, with the reason, and a batch ends that", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const { run, shard } = freshRun();
+  await run.register(REGISTRATION);
+  await shard.submit([small("a")]);
+  for (let second = 0; second < 60; second += 20) {
+    expect((await run.overview()).watchdog).toBeNull();
+    expect(await take(run)).toBe("none");
+    later(20_000);
+  }
+  expect((await run.overview()).watchdog).toMatchObject({
+    stalled: true,
+    since_seconds: 60,
+    reason: "too_few_sequences",
+    message: expect.stringContaining("2 sequences are missing"),
+  });
+  expect((await run.metrics()).isStalled).toBe(true);
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  await runDurableObjectAlarm(run);
+  await runDurableObjectAlarm(run);
+  expect(warned.mock.calls.flat()).toMatchObject([
+    { message: expect.stringContaining("asked in vain"), stalled: true },
+  ]);
+  warned.mockRestore();
+  await shard.submit([small("b")]);
+  expect(await take(run)).toBe(1);
+  expect(await run.metrics()).toMatchObject({ isStalled: false, handedOutBatches: 1 });
+});

@@ -6,7 +6,12 @@ import type { RunParts } from "./parts.ts";
 import type { Rollouts } from "./rollouts/rollouts.ts";
 
 /** How a run stands, and why no batch is ready. */
-export function overview(parts: RunParts, handOut: HandOut, rollouts: Rollouts, waitingTrainers: number): RunOverview {
+export function overview(
+  parts: RunParts,
+  handOut: HandOut,
+  rollouts: Rollouts,
+  waitingTrainers: number,
+): Omit<RunOverview, "watchdog"> {
   const { state, queue, environments, batches, shards } = parts;
   const now = Date.now();
   const batchSize = state.registration?.batch_size ?? null;

@@ -26,6 +26,7 @@ const ROUTES: readonly (readonly [method: string, path: string, roles: readonly 
   ["POST", "/batches/1/ack", ["trainer", "admin"]],
   ["POST", "/batches/1/release", ["trainer", "admin"]],
   ["GET", "/batches/1", ["trainer", "admin"]],
+  ["GET", "/metrics", ["environment", "trainer", "viewer", "admin"]],
   ["POST", "/fork", ["trainer", "admin"]],
   ["GET", "/dropped", ["environment", "trainer", "viewer", "admin"]],
   ["GET", "/dropped/1", ["environment", "trainer", "viewer", "admin"]],

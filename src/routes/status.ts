@@ -47,6 +47,7 @@ statusRoutes.get(
       trainer: run.trainer,
       policy_version: run.policyVersion,
       admission: run.admission,
+      watchdog: run.watchdog,
     });
   },
 );

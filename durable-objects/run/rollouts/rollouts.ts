@@ -1,4 +1,5 @@
 import type { CommittedGroup, Verdict } from "../../payloads.ts";
+import type { Telemetry } from "../telemetry.ts";
 import { repeated } from "../verdicts.ts";
 import { type Served, Waiters } from "../waiters.ts";
 import type { Endpoint } from "./endpoints.ts";
@@ -65,6 +66,7 @@ export interface RolloutHost {
   saveState(): void;
   /** Changes disk and memory together. */
   transaction<T>(change: () => T): T;
+  readonly telemetry: Telemetry;
   /** A batch may have become possible. */
   wakeTrainers(): void;
   /** Makes sure that the Run looks after its leases at this time, in Unix milliseconds. */
@@ -199,6 +201,7 @@ export class Rollouts {
     const lease = parts.leases.open.get(id);
     if (lease === undefined) return;
     this.#end(parts, lease, "submitted", null, now, verdicts);
+    this.#host.telemetry.rolloutSubmitted(id, now);
     parts.endpoints.succeeded(lease.endpoint);
   }
 
@@ -271,7 +274,10 @@ export class Rollouts {
     const parts = this.#host.parts();
     const granted = this.#host.transaction(() => this.#grants.serve(parts, requests, now));
     for (const [request, leases] of granted) {
-      for (const { expiresAt } of leases) this.#host.wakeAt(expiresAt);
+      for (const { id, expiresAt } of leases) {
+        this.#host.wakeAt(expiresAt);
+        this.#host.telemetry.rolloutLeased(id, now);
+      }
       const given = leases.flatMap((lease) => give(parts, lease) ?? []);
       const answer = { status: "leased", reason: null, message: "", step: parts.state.step, leases: given } as const;
       yield { request, answer };

@@ -1,0 +1,159 @@
+import type { BatchChange, TakenBatch, TrainerAck } from "./answers.ts";
+import type { Batch } from "./batches.ts";
+import type { Explanation } from "./explain.ts";
+import { type BatchRequest, HandOut, type HandOutHost } from "./hand-out.ts";
+import type { RunParts } from "./parts.ts";
+import type { Telemetry } from "./telemetry.ts";
+import { type Served, Waiters } from "./waiters.ts";
+import { type Stall, Watchdog } from "./watchdog.ts";
+
+/** What the desk needs of the Run. */
+export interface BatchHost extends Pick<HandOutHost, "transaction" | "wakeAt" | "drop"> {
+  parts(): RunParts;
+  readonly telemetry: Telemetry;
+  /** Keeps the run's own row. Call it within a transaction. */
+  saveState(): void;
+  /** A step has ended, perhaps, and room has come: environments that wait for leases have to hear of it. */
+  wakeEnvironments(): void;
+  /** Payloads may be let go. */
+  scheduleDiscard(): void;
+  log(event: string, fields: Readonly<Record<string, unknown>>, level?: "info" | "warn"): void;
+}
+
+/** Least time between two looks for a stall, in milliseconds. */
+const LOOK_EVERY_MS = 1_000;
+
+/** Trainers' requests about batches. */
+export class BatchDesk {
+  readonly #host: BatchHost;
+  readonly handOut: HandOut;
+  readonly #waiters: Waiters<BatchRequest, TakenBatch>;
+  readonly #watchdog = new Watchdog();
+
+  constructor(host: BatchHost) {
+    this.#host = host;
+    this.handOut = new HandOut({
+      ...{ transaction: host.transaction, wakeAt: host.wakeAt, drop: host.drop },
+      freed: () => this.wake(),
+      formed: (batch, request, now) => this.#formed(batch, request, now),
+    });
+    this.#waiters = new Waiters(
+      (requests) => this.#serve(requests),
+      (request) => this.#nothing(request),
+    );
+  }
+
+  /** Requests that wait for a batch. */
+  get waiting(): number {
+    return this.#waiters.count;
+  }
+
+  /** Something changed: whoever waits is served if that can be. */
+  wake(): void {
+    this.#waiters.wake();
+  }
+
+  /** Hands out a batch, waiting for one up to `waitMs`. Whoever waits longest is served first. */
+  async take(waitMs: number, asked: Partial<BatchRequest>): Promise<TakenBatch> {
+    const now = Date.now();
+    const request: BatchRequest = { leaseMs: 0, trainer: null, slice: null, ...asked, askedAt: now };
+    if (this.#waiters.count === 0) for (const { answer } of this.#serve([request])) return answer;
+    this.#watchdog.polled(now);
+    const look = this.#watchdog.nextLook(now, this.#waiters.count);
+    if (look !== null) this.#host.wakeAt(look);
+    return waitMs > 0 ? this.#waiters.wait(request, waitMs) : this.#nothing(null);
+  }
+
+  acknowledge(batch: number, { step, metrics, trainer }: TrainerAck): BatchChange {
+    const refusal = this.#refusal(batch, trainer);
+    if (refusal !== null) return refusal;
+    const { batches, state } = this.#host.parts();
+    const changed = this.#host.transaction(() => {
+      if (!this.handOut.acknowledge(batches, batch)) return false;
+      state.trainer = { batch, step, metrics: { ...metrics } };
+      this.#host.saveState();
+      return true;
+    });
+    if (changed) {
+      this.#host.scheduleDiscard();
+      this.#host.telemetry.acknowledged();
+      this.#host.log("batch acknowledged", { batch, trainer, step });
+    }
+    return { status: "changed", repeated: !changed };
+  }
+
+  release(batch: number, trainer: string | null): BatchChange {
+    const refusal = this.#refusal(batch, trainer);
+    if (refusal !== null) return refusal;
+    const released = this.handOut.release(this.#host.parts().batches, batch);
+    if (released) this.#host.log("batch released", { batch, trainer });
+    return { status: "changed", repeated: !released };
+  }
+
+  /** Opens every batch after a step again. Returns null, or from where on they are all kept, if some are not. */
+  rewind(step: number): number | null {
+    const { state, batches, environmentStates } = this.#host.parts();
+    const keptFrom = batches.keptFrom(state.step);
+    if (step < keptFrom - 1) return keptFrom;
+    this.#host.transaction(() => {
+      batches.rewind(step);
+      environmentStates.restore(step);
+      if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
+      this.#host.saveState();
+    });
+    this.handOut.forgetAll();
+    this.#host.log("run rewound", { step, from: state.step });
+    this.wake();
+    return null;
+  }
+
+  /** Null unless trainers have asked in vain for long. */
+  stall(explain: () => Explanation): Stall | null {
+    return this.#watchdog.look(Date.now(), this.waiting, explain);
+  }
+
+  /** Logs, once a minute, that trainers want batches and get none; and looks again as long as they do. */
+  lookForStall(explain: () => Explanation): void {
+    const now = Date.now();
+    const stall = this.#watchdog.toLog(now, this.waiting, explain);
+    if (stall !== null) this.#host.log("run stalled", { ...stall }, "warn");
+    const next = this.#watchdog.nextLook(now, this.waiting);
+    if (next !== null) this.#host.wakeAt(Math.max(next, now + LOOK_EVERY_MS));
+  }
+
+  *#serve(requests: readonly BatchRequest[]): Generator<Served<BatchRequest, TakenBatch>> {
+    try {
+      for (const request of requests) {
+        const answer = this.handOut.take(this.#host.parts(), request, Date.now());
+        if (answer === null) break;
+        this.#watchdog.handedOut(Date.now());
+        yield { request, answer };
+      }
+    } finally {
+      this.#host.wakeEnvironments();
+    }
+  }
+
+  /** What a trainer gets that asked in vain; `waited` is its request if it was held. */
+  #nothing(waited: BatchRequest | null): TakenBatch {
+    const now = Date.now();
+    if (waited !== null) this.#watchdog.polled(now, now - waited.askedAt);
+    return { status: this.#host.parts().state.registration === null ? "unregistered" : "none" };
+  }
+
+  #refusal(batch: number, trainer: string | null): BatchChange | null {
+    const { batches, state } = this.#host.parts();
+    if (batch < 1 || batch >= state.nextBatch) return { status: "unknown", last: state.nextBatch - 1 };
+    const holder = this.handOut.holder(batches, batch, trainer, Date.now());
+    return holder === null ? null : { status: "held", holder };
+  }
+
+  #formed(batch: Batch, { askedAt, trainer }: BatchRequest, now: number): void {
+    const { id, step, groups, leaseUntil } = batch;
+    this.#host.scheduleDiscard();
+    this.#host.telemetry.batchHandedOut({ step, groups, waitedMs: now - askedAt, now });
+    const sequences = groups.reduce((sum, group) => sum + group.sequences, 0);
+    const leased = leaseUntil > 0;
+    this.#host.log("batch formed", { batch: id, step, groups: groups.length, sequences, trainer, leased });
+  }
+}
