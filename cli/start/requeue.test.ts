@@ -23,6 +23,10 @@ const environment = {
   next_item: 0,
   backlog_items: 0,
   outcomes: {},
+  handed_out_groups: 0,
+  handed_out_sequences: 0,
+  share: 0,
+  staleness: {},
 };
 
 /** A run with leases 1 to `outcomes.length`, of the environments 0, 1, 2 in turn. */
