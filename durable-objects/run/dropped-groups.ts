@@ -1,4 +1,4 @@
-import type { KeptGroup } from "./queue.ts";
+import { type GroupRow, type KeptGroup, keptGroup } from "./queue.ts";
 
 /** How long a dropped group can be looked at, and how many of them at most. */
 const KEPT_MS = 3_600_000;
@@ -11,19 +11,7 @@ export interface DroppedGroup extends KeptGroup {
   readonly at: number;
 }
 
-type Row = {
-  age: number;
-  environment: number | null;
-  sequences: number;
-  tokens: number;
-  policy_version: number;
-  shard: number;
-  payload: number;
-  rows: number;
-  bytes: number;
-  reason: string;
-  at: number;
-};
+type Row = GroupRow & { reason: string; at: number };
 
 /** Groups that were dropped, kept for a while so that somebody can see what they were. */
 export class DroppedGroups {
@@ -83,6 +71,6 @@ export class DroppedGroups {
     return this.#sql
       .exec<Row>(query, ...bindings)
       .toArray()
-      .map(({ policy_version, ...row }) => ({ ...row, policyVersion: policy_version }));
+      .map((row) => keptGroup(row));
   }
 }

@@ -12,7 +12,8 @@ export interface KeptGroup extends PayloadAddress {
   readonly policyVersion: number;
 }
 
-type QueuedRow = {
+/** A group as it stands in a table. */
+export type GroupRow = {
   age: number;
   environment: number | null;
   sequences: number;
@@ -46,7 +47,7 @@ export class Queue {
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    type Row = Pick<QueuedRow, "age" | "environment" | "sequences" | "bytes" | "policy_version"> & { buffered: number };
+    type Row = Pick<GroupRow, "age" | "environment" | "sequences" | "bytes" | "policy_version"> & { buffered: number };
     const rows = sql.exec<Row>(
       "SELECT age, environment, sequences, bytes, policy_version, buffered FROM queued_group ORDER BY age",
     );
@@ -115,13 +116,13 @@ export class Queue {
 
   /** All groups, oldest first, buffered ones too. */
   all(): KeptGroup[] {
-    return this.#sql.exec<QueuedRow>("SELECT * FROM queued_group ORDER BY age").toArray().map(keptGroup);
+    return this.#sql.exec<GroupRow>("SELECT * FROM queued_group ORDER BY age").toArray().map(keptGroup);
   }
 
   /** Takes groups out of the queue, and returns them in the order given. */
   take(ages: readonly number[]): KeptGroup[] {
     const groups = ages.map((age) => {
-      const row = this.#sql.exec<QueuedRow>("SELECT * FROM queued_group WHERE age = ?", age).toArray()[0];
+      const row = this.#sql.exec<GroupRow>("SELECT * FROM queued_group WHERE age = ?", age).toArray()[0];
       if (row === undefined) throw new Error(`group ${age} is in the index but not on disk`);
       this.#sql.exec("DELETE FROM queued_group WHERE age = ?", age);
       return keptGroup(row);
@@ -181,7 +182,7 @@ export function keep(group: CommittedGroup, shard: number, age: number, step: nu
   return { ...group, shard, age, policyVersion: group.policyVersion ?? step };
 }
 
-function keptGroup({ policy_version, ...row }: QueuedRow): KeptGroup {
+export function keptGroup<R extends GroupRow>({ policy_version, ...row }: R) {
   return { ...row, policyVersion: policy_version };
 }
 

@@ -93,6 +93,24 @@ test("a batch that is released comes again, under the same id", async () => {
   expect(await client.takeBatch({ lease: 60, wait: 0 })).toEqual(first);
 });
 
+test("two ranks of a trainer share a batch, and another trainer can't acknowledge it", async () => {
+  const client = freshClient();
+  await client.registerTrainer({ batch_size: 4, max_token_len: 64, num_steps: 100 });
+  await client.publish({ endpoints: [ENDPOINT] });
+  const settings = { desired_name: "math", key: "math", max_token_length: 64, group_size: 2 };
+  await client.registerEnvironment(settings);
+  for (let i = 0; i < 2; i++) await client.submit((await leaseOne(client, 0)).lease_id, [{ ...GROUP, i }]);
+  const common = { lease: 60, wait: 0, trainer: "a" };
+  const taken = [];
+  for (const rank of [0, 1]) taken.push(await client.takeBatch({ ...common, slice: { rank, worldSize: 2 } }));
+  expect(taken).toMatchObject([
+    { id: 1, groups: [{ i: 0 }] },
+    { id: 1, groups: [{ i: 1 }] },
+  ]);
+  expect(await failure(client.acknowledge(1, { trainer: "b" }))).toMatchObject({ status: 409 });
+  expect(await client.acknowledge(1, { trainer: "a" })).toMatchObject({ repeated: false });
+});
+
 test("an environment registers again under its key, and what it asks for now holds", async () => {
   const { client, environment, settings } = await ready();
   expect(await client.registerEnvironment({ ...settings, weight: 3 })).toMatchObject({ env_id: environment });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { answers } from "../wire/messages.ts";
 import {
+  type ackBody,
   type BatchChange,
   backlogAnswer,
   batchChange,
@@ -62,6 +63,8 @@ export interface TrainerSettings {
   readonly payload_shards?: number;
   readonly max_batches_offpolicy?: number;
   readonly max_staleness?: number | null;
+  readonly keep_steps?: number;
+  readonly resume_from_step?: number | null;
 }
 
 /** An environment's settings. */
@@ -84,6 +87,17 @@ export type RenewRequest = z.input<typeof renewBody>;
 export type CloseRequest = z.input<typeof closeBody>;
 export type PolicyChange = z.input<typeof policyBody>;
 export type Policy = z.infer<typeof policyAnswer>;
+
+export interface BatchRequest {
+  /** Seconds the batch is held before it is acknowledged. */
+  readonly lease: number;
+  /** Seconds to wait for one. */
+  readonly wait: number;
+  /** As the trainer calls itself, where there are several. */
+  readonly trainer?: string;
+  readonly slice?: { readonly rank: number; readonly worldSize: number };
+  readonly signal?: AbortSignal;
+}
 
 /** A batch as a trainer gets it. Its groups are not looked into here: they may be large, and the trainer knows their shape. */
 export interface LeasedBatch {
@@ -132,17 +146,15 @@ export class Client {
     return response.headers.get("lachesis-notice");
   }
 
-  /** Takes a batch for `lease` seconds, waiting up to `wait` seconds for one. Null when there was none. */
-  async takeBatch({
-    lease,
-    wait,
-    signal,
-  }: {
-    lease: number;
-    wait: number;
-    signal?: AbortSignal;
-  }): Promise<LeasedBatch | null> {
-    const response = await this.#transport.send("GET", `/batch?lease=${lease}&wait=${wait}`, {
+  /** Takes a batch, or a rank's slice of one, for `lease` seconds. Null when there was none within `wait` seconds. */
+  async takeBatch({ lease, wait, trainer, slice, signal }: BatchRequest): Promise<LeasedBatch | null> {
+    const query = new URLSearchParams({ lease: `${lease}`, wait: `${wait}` });
+    if (trainer !== undefined) query.set("trainer", trainer);
+    if (slice !== undefined) {
+      query.set("rank", `${slice.rank}`);
+      query.set("world_size", `${slice.worldSize}`);
+    }
+    const response = await this.#transport.send("GET", `/batch?${query}`, {
       repeatable: true,
       timeoutSeconds: wait + 300,
       ...(signal === undefined ? {} : { signal }),
@@ -154,7 +166,7 @@ export class Client {
       body = await response.json();
     } catch (error) {
       // Its lease would have to end before anyone got it again.
-      if (id > 0) await this.release(id).catch(() => undefined);
+      if (id > 0) await this.release(id, trainer).catch(() => undefined);
       throw new ClientError(0, `batch ${id} broke off: ${String(error)}`, { cause: error });
     }
     const { status, message, batch } = batchBody.parse(body);
@@ -163,16 +175,13 @@ export class Client {
   }
 
   /** Says that a leased batch has been learned from. It is never served again. */
-  acknowledge(
-    batch: number,
-    { step, metrics }: { step?: number; metrics?: Record<string, number> } = {},
-  ): Promise<BatchChange> {
-    return this.#post(`/batches/${batch}/ack`, { step: step ?? null, metrics: metrics ?? {} }, batchChange);
+  acknowledge(batch: number, ack: z.input<typeof ackBody> = {}): Promise<BatchChange> {
+    return this.#post(`/batches/${batch}/ack`, ack, batchChange);
   }
 
   /** Gives a leased batch back: it is served again, under the same id. */
-  release(batch: number): Promise<BatchChange> {
-    return this.#post(`/batches/${batch}/release`, {}, batchChange);
+  release(batch: number, trainer?: string): Promise<BatchChange> {
+    return this.#post(`/batches/${batch}/release`, { trainer: trainer ?? null }, batchChange);
   }
 
   /** Publishes a policy version, or inference endpoints, or both. */
