@@ -185,6 +185,28 @@ test("a damaged checkpoint is refused, naming it", async () => {
   await expect(train(options())).rejects.toThrow(path);
 });
 
+test.each([
+  ["asks for the batches since its checkpoint again", false, [{ resume_from_step: 2 }]],
+  ["goes on without those that are gone, and says so", true, [{ starting_step: 2 }]],
+])("resumed, it %s", async (_what, areGone, registrations) => {
+  const controller = new AbortController();
+  const stopAt = (event: LoopEvent) => {
+    if (event.event === "step" && event.step === 2) controller.abort();
+  };
+  await train(options({ signal: controller.signal, onEvent: stopAt })).catch(() => undefined);
+  run.registrations = [];
+  let refuse = areGone;
+  run.interfere = (call) => {
+    if (call !== "register" || !refuse) return undefined;
+    refuse = false;
+    return 409;
+  };
+  const { events, onEvent } = recorder();
+  await train(options({ onEvent }));
+  expect(run.registrations).toMatchObject(registrations);
+  expect(has(events, "notice")).toBe(areGone);
+});
+
 test("without resume it starts afresh, whatever is there", async () => {
   await train(options({ steps: 2 }));
   const { events, onEvent } = recorder();

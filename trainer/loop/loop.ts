@@ -1,4 +1,10 @@
-import { type Client, ClientError, type LeasedBatch, type PolicyChange } from "../../src/client/client.ts";
+import {
+  type Client,
+  ClientError,
+  type LeasedBatch,
+  type PolicyChange,
+  type TrainerSettings,
+} from "../../src/client/client.ts";
 import { BACKOFF, type Backoff, untilThere } from "./away.ts";
 import { assertFits, loadCheckpoint, type Settings, saveCheckpoint } from "./checkpoint.ts";
 import { type LoopEvent, trend } from "./events.ts";
@@ -112,7 +118,7 @@ class Loop {
   async #register(): Promise<void> {
     const { client, batchSize, maxTokenLength, steps, checkpoints, checkpointInterval, endpoints, onEvent } =
       this.#options;
-    const notice = await client.registerTrainer({
+    const settings: TrainerSettings = {
       batch_size: batchSize,
       max_token_len: maxTokenLength,
       num_steps: steps,
@@ -121,10 +127,23 @@ class Loop {
       save_checkpoint_interval: checkpointInterval,
       max_batches_offpolicy: this.#options.maxBatchesOffpolicy,
       max_staleness: this.#options.maxStaleness,
-    });
+    };
+    const notice = this.#step === 0 ? await client.registerTrainer(settings) : await this.#goOn(settings);
     if (notice !== null) onEvent({ event: "notice", message: notice });
     await client.publish({ version: this.#step, endpoints });
     onEvent({ event: "registered", step: this.#step });
+  }
+
+  /** Asks for the batches again that this policy has not learned from; without those that are gone it goes on all the same. */
+  async #goOn(settings: TrainerSettings): Promise<string | null> {
+    const { client, onEvent } = this.#options;
+    try {
+      return await client.registerTrainer({ ...settings, resume_from_step: this.#step });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      onEvent({ event: "notice", message: error.message });
+      return client.registerTrainer(settings);
+    }
   }
 
   async #take(): Promise<LeasedBatch | null> {
