@@ -118,7 +118,7 @@ export class Grants {
     const limit = registration.max_batches_offpolicy * registration.batch_size;
     const { leaseSequences, evaluationHandling, evaluationLimit } = environment.leasing;
     if (leaseSequences > limit) return "lease_larger_than_admission";
-    if (evaluationHandling !== "none" && isEvaluating(parts, environment)) {
+    if (evaluationHandling !== "none" && parts.leases.isEvaluating(environment.id)) {
       const allowed = evaluationHandling === "stop" ? 0 : evaluationLimit * limit;
       if (heldSequences(parts, environment.id) + leaseSequences > allowed) return "evaluating";
     }
@@ -173,13 +173,8 @@ function draw({ waitingItems }: RolloutParts, environment: Environment) {
 /** A multiple of `steps_per_eval` was crossed and nobody has evaluated since. */
 function isEvaluationDue(parts: RolloutParts, environment: Environment): boolean {
   const { stepsPerEval } = environment.leasing;
-  if (stepsPerEval === 0 || isEvaluating(parts, environment)) return false;
+  if (stepsPerEval === 0 || parts.leases.isEvaluating(environment.id)) return false;
   return Math.floor(parts.state.step / stepsPerEval) > environment.lastEvaluation;
-}
-
-function isEvaluating({ leases }: RolloutParts, { id }: Environment): boolean {
-  for (const { kind, environment } of leases.open.values()) if (kind === "evaluate" && environment === id) return true;
-  return false;
 }
 
 function evaluationOf(environment: Environment, step: number) {

@@ -76,7 +76,10 @@ export class Leases {
   readonly #sql: SqlStorage;
   readonly #open = new Map<number, Lease>();
   readonly #sequences = new Map<number, number>();
+  readonly #evaluating = new Set<number>();
   #leasedSequences = 0;
+  /** No open lease expires before, so that most looks for expired ones cost nothing. */
+  #soonest = Number.POSITIVE_INFINITY;
   #nextId: number;
 
   constructor(sql: SqlStorage) {
@@ -102,6 +105,11 @@ export class Leases {
   /** The same of one environment. */
   sequencesOf(environment: number): number {
     return this.#sequences.get(environment) ?? 0;
+  }
+
+  /** Whether the environment has an open lease to evaluate. */
+  isEvaluating(environment: number): boolean {
+    return this.#evaluating.has(environment);
   }
 
   add(lease: Omit<Lease, "id">): Lease {
@@ -148,6 +156,7 @@ export class Leases {
       lease.id,
     );
     this.#open.delete(lease.id);
+    if (lease.kind === "evaluate") this.#evaluating.delete(lease.environment);
     this.#reserve(lease.environment, -lease.sequences);
   }
 
@@ -176,7 +185,11 @@ export class Leases {
   }
 
   expired(now: number): Lease[] {
-    return [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
+    if (now < this.#soonest) return [];
+    const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
+    // Those that are returned are about to be closed.
+    this.#soonest = expired.length > 0 ? now : (this.nextExpiry() ?? Number.POSITIVE_INFINITY);
+    return expired;
   }
 
   /** When the next one expires, in Unix milliseconds; null if none is open. */
@@ -221,6 +234,8 @@ export class Leases {
 
   #keep(lease: Lease): void {
     this.#open.set(lease.id, lease);
+    if (lease.kind === "evaluate") this.#evaluating.add(lease.environment);
+    this.#soonest = Math.min(this.#soonest, lease.expiresAt);
     this.#reserve(lease.environment, lease.sequences);
   }
 
