@@ -18,7 +18,13 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          include: [...NODE, "test/conformance/**/*.test.ts", "test/rollouts/**/*.test.ts", "test/*.test.ts"],
+          include: [
+            ...NODE,
+            "test/conformance/**/*.test.ts",
+            "test/rollouts/**/*.test.ts",
+            "test/chaos/**/*.test.ts",
+            "test/*.test.ts",
+          ],
         },
       },
       {
@@ -33,7 +39,7 @@ export default defineConfig({
         ],
         test: {
           name: "workers",
-          include: ["src/**/*.test.ts", "durable-objects/**/*.test.ts"],
+          include: ["src/**/*.test.ts", "durable-objects/**/*.test.ts", "test/fuzz/**/*.test.ts"],
           exclude: NODE,
         },
       },

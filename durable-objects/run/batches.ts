@@ -30,7 +30,7 @@ export interface Batch extends Hold {
   readonly id: number;
   readonly step: number;
   readonly groups: readonly BatchGroup[];
-  /** Grows when a rewind serves it anew: what is said of an earlier life counts no more. */
+  /** Grows when somebody else gets to hold it, or nobody: what is said of an earlier hold counts no more. */
   readonly epoch: number;
 }
 
@@ -126,21 +126,14 @@ export class Batches {
     return true;
   }
 
-  /** Changes who holds an open batch. Returns the batch as it is now. */
+  /** Another hold on an open batch, or none. Returns the batch as it is now. */
   hold(batch: Batch, hold: Hold): Batch {
-    const held = { ...batch, ...hold };
-    if (batch.leaseUntil === 0 && hold.leaseUntil === 0 && batch.trainer === hold.trainer && hold.worldSize === 1)
-      return batch;
-    this.#sql.exec(
-      "UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ? WHERE id = ?",
-      hold.leaseUntil,
-      hold.trainer,
-      hold.worldSize,
-      JSON.stringify(hold.ranks),
-      batch.id,
-    );
-    this.#open.set(batch.id, held);
-    return held;
+    return this.#update({ ...batch, ...hold, epoch: batch.epoch + 1 });
+  }
+
+  /** The same hold, with other slices taken or a later end. Returns the batch as it is now. */
+  extend(batch: Batch, change: Partial<Pick<Hold, "leaseUntil" | "ranks">>): Batch {
+    return this.#update({ ...batch, ...change });
   }
 
   /** A batch that is open or kept, or null. */
@@ -182,6 +175,20 @@ export class Batches {
   /** Groups of all batches after a step, in order. */
   groupsAfter(step: number): BatchGroup[] {
     return this.#read("SELECT * FROM batch WHERE step > ? ORDER BY id", step).flatMap(({ groups }) => groups);
+  }
+
+  #update(batch: Batch): Batch {
+    this.#sql.exec(
+      "UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ?, epoch = ? WHERE id = ?",
+      batch.leaseUntil,
+      batch.trainer,
+      batch.worldSize,
+      JSON.stringify(batch.ranks),
+      batch.epoch,
+      batch.id,
+    );
+    this.#open.set(batch.id, batch);
+    return batch;
   }
 
   #readOpen(): Map<number, Batch> {

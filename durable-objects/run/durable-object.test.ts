@@ -33,6 +33,17 @@ describe("a commit that is sent again", () => {
   });
 });
 
+test("a commit that is sent again says of a repeated request that it was repeated", async () => {
+  const { run } = freshRun();
+  await run.register(REGISTRATION);
+  const keyed = { ...group(1), key: "k:1" };
+  await run.commit({ shard: 0, sequence: 1, requests: [[keyed]] });
+  const repeated: Commit = { shard: 0, sequence: 2, requests: [[{ ...keyed, payload: 2 }]] };
+  const verdicts = await run.commit(repeated);
+  expect(verdicts).toEqual([[{ status: "received", repeated: true }]]);
+  expect(await run.commit(repeated)).toEqual(verdicts);
+});
+
 describe("a batch that was not delivered", () => {
   test("is served again with its id, step and order, when its stream broke and when the object was evicted", async () => {
     const { run } = freshRun();

@@ -138,6 +138,41 @@ test("a batch is acknowledged by who holds it: not by another trainer, and once"
   expect(await run.acknowledge(1, { ...ack, trainer: "one" })).toEqual({ status: "changed", repeated: true });
 });
 
+test.each([
+  ["leased", 60_000],
+  ["plain", 0],
+])(
+  "a %s batch that is given back before its arrival is reported is served again; the late report counts for nothing",
+  async (_what, leaseMs) => {
+    const { run, shard } = await ready();
+    await shard.submit([group("a"), group("b")]);
+    using taken = await run.takeBatch(0, { leaseMs });
+    const epoch = taken.status === "batch" ? taken.batch.epoch : -1;
+    await run.release(1);
+    await run.delivered(1, epoch);
+    using again = await run.takeBatch(0, { leaseMs: 60_000 });
+    expect(again).toMatchObject({ batch: { id: 1 } });
+    // The first one's report, once more: the second hold has not arrived, so when its stream breaks it is free at once.
+    await run.delivered(1, epoch);
+    if (again.status === "batch") again.delivery[Symbol.dispose]();
+    await expect.poll(() => take(run)).toMatchObject({ id: 1 });
+  },
+);
+
+test("a lease that ended and was taken anew is not ended by what is said of the first", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const { run, shard } = await ready();
+  await shard.submit([group("a"), group("b")]);
+  const first = await run.takeBatch(0, { leaseMs: 1_000 });
+  const epoch = first.status === "batch" ? first.batch.epoch : -1;
+  if (first.status === "batch") first.delivery[Symbol.dispose]();
+  await expect.poll(async () => (await run.overview()).leasedBatches).toBe(0);
+  using plain = await run.takeBatch(0);
+  expect(plain).toMatchObject({ batch: { id: 1 } });
+  await run.delivered(1, epoch);
+  expect((await run.overview()).openBatches).toBe(1);
+});
+
 describe("rewind", () => {
   test("serves every batch after a step again, in order, then new ones; payloads are kept for keep_steps", async () => {
     const { run, shard } = await ready({ keep_steps: 3 });

@@ -90,7 +90,8 @@ export class HandOut {
 
   /**
    * The last byte of a batch, or of a slice, has left. Returns whether its payloads may be let go: those of a leased one not
-   * before the ack.
+   * before the ack. The report comes late, so it says which hold it is about: the trainer may have given the batch back
+   * meanwhile, and then it has to be served again.
    */
   delivered(batches: Batches, id: number, epoch: number, rank: number | null): boolean {
     const batch = batches.open.get(id);
@@ -154,7 +155,7 @@ export class HandOut {
       if (batch.leaseUntil <= now || batch.trainer !== trainer || batch.worldSize !== slice.worldSize) continue;
       if (batch.ranks.length === 0 || batch.ranks.includes(slice.rank)) continue;
       const leaseUntil = Math.max(batch.leaseUntil, now + leaseMs);
-      return batches.hold(batch, { ...batch, leaseUntil, ranks: [...batch.ranks, slice.rank] });
+      return batches.extend(batch, { leaseUntil, ranks: [...batch.ranks, slice.rank] });
     }
     return null;
   }
@@ -169,7 +170,12 @@ export class HandOut {
       ranks: slice === null ? [] : [slice.rank],
     };
     const [interrupted] = this.interrupted(parts.batches, now);
-    if (interrupted !== undefined) return parts.batches.hold(interrupted, hold);
+    if (interrupted !== undefined) {
+      this.#arrived.delete(interrupted.id);
+      // A plain batch that broke off goes to another plain request as it is: nobody can still report on its broken stream.
+      const isPlain = interrupted.leaseUntil === 0 && hold.leaseUntil === 0 && interrupted.trainer === trainer;
+      return isPlain ? interrupted : parts.batches.hold(interrupted, hold);
+    }
     const batch = this.#assemble(parts, registration, hold, now);
     if (batch !== null) this.#host.formed(batch, request, now);
     return batch;
@@ -183,8 +189,8 @@ export class HandOut {
     if (batch === undefined || batch.epoch !== epoch) return;
     // Its trainer hasn't got it: to wait for the lease to end would help nobody.
     if (this.#arrived.get(id)?.has(rank) === true) return;
-    if (rank === null) batches.hold(batch, NO_HOLD);
-    else batches.hold(batch, { ...batch, ranks: batch.ranks.filter((other) => other !== rank) });
+    if (rank === null && batch.leaseUntil > 0) batches.hold(batch, NO_HOLD);
+    else if (rank !== null) batches.extend(batch, { ranks: batch.ranks.filter((other) => other !== rank) });
     this.#host.freed();
   }
 

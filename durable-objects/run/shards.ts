@@ -60,7 +60,7 @@ export class Shards {
   advance(commit: Commit, answers: readonly (readonly Verdict[])[], latest: PayloadAddress | null): void {
     const before = this.#rows.get(commit.shard);
     const payloads = commit.requests.flat().map((group) => group.payload);
-    const allReceived = answers.flat().every((verdict) => verdict.status === "received");
+    const allReceived = answers.flat().every((verdict) => verdict.status === "received" && verdict.repeated !== true);
     const row: ShardRow = {
       shard: commit.shard,
       commit_sequence: commit.sequence,

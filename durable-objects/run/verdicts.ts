@@ -1,10 +1,12 @@
 import { z } from "zod";
 import type { Verdict } from "../payloads.ts";
 
+const maybeRepeated = { repeated: z.literal(true).exactOptional() };
+
 const verdict: z.ZodType<Verdict> = z.discriminatedUnion("status", [
-  z.object({ status: z.literal("received") }),
-  z.object({ status: z.literal("buffered"), bufferedSequences: z.int() }),
-  z.object({ status: z.literal("filtered"), reason: z.string() }),
+  z.object({ status: z.literal("received"), ...maybeRepeated }),
+  z.object({ status: z.literal("buffered"), bufferedSequences: z.int(), ...maybeRepeated }),
+  z.object({ status: z.literal("filtered"), reason: z.string(), ...maybeRepeated }),
   z.object({ status: z.literal("queue_full"), message: z.string() }),
   z.object({ status: z.literal("disk_full") }),
   z.object({ status: z.literal("larger_than_batch"), sequences: z.int(), batchSize: z.int() }),

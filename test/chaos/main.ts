@@ -1,0 +1,51 @@
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { chaos } from "./campaign.ts";
+import { MUTATIONS } from "./mutations.ts";
+import { print } from "./print.ts";
+
+const USAGE = `usage: npm run chaos -- [--seed N] [--minutes M] [--mutation NAME] [--json] [--history FILE] [--log]
+
+Runs environments, trainers and faults of all kinds against a server, and judges what they saw.
+  --seed      which faults; default 1
+  --minutes   how long; default 1, fractions too
+  --mutation  a broken server, which must fail: ${Object.keys(MUTATIONS).join(", ")}
+  --json      prints the verdict as JSON
+  --history   writes what was seen to this file, as JSON
+  --log       prints what the server logs`;
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    minutes: { type: "string", default: "1" },
+    mutation: { type: "string" },
+    json: { type: "boolean", default: false },
+    history: { type: "string" },
+    log: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+const [seed, minutes] = [Number(values.seed), Number(values.minutes)];
+if (values.help || !Number.isInteger(seed) || !(minutes > 0)) {
+  console.error(USAGE);
+  process.exit(values.help ? 0 : 2);
+}
+if (values.mutation !== undefined && MUTATIONS[values.mutation] === undefined) {
+  console.error(`--mutation is ${JSON.stringify(values.mutation)}; there are ${Object.keys(MUTATIONS).join(", ")}`);
+  process.exit(2);
+}
+// The server ends with this process, and its folder is removed at exit.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(130));
+
+console.error(`seed ${seed}: ${minutes * 60} s of faults, then all is drained …`);
+const verdict = await chaos({
+  seed,
+  seconds: minutes * 60,
+  mutation: values.mutation ?? null,
+  ...(values.log ? { onLog: (line: string) => console.error(line) } : {}),
+});
+const { history, ...rest } = verdict;
+if (values.history !== undefined) writeFileSync(values.history, JSON.stringify(history));
+if (values.json) console.log(JSON.stringify(rest, null, 2));
+else print(rest);
+process.exit(verdict.passed ? 0 : 1);
