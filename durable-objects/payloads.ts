@@ -57,7 +57,8 @@ export interface Envelope {
 
 /** A group whose payload is stored and which the Run is asked to queue. */
 const committedGroup = storedPayload.extend({
-  environment: z.int().nullable(),
+  // Any number: what was stored once must be readable for ever.
+  environment: z.number().nullable(),
   sequences: count,
   tokens: count,
   policyVersion: z.int().nullable(),

@@ -3,7 +3,8 @@ import { payloadAddress } from "../payloads.ts";
 
 const batchGroup = payloadAddress.extend({
   age: z.int(),
-  environment: z.int().nullable(),
+  // Any number: what was stored once must be readable for ever.
+  environment: z.number().nullable(),
   sequences: z.int(),
   policyVersion: z.int(),
 });

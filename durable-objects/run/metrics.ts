@@ -40,7 +40,8 @@ export function runMetrics({ parts, overview, telemetry, stall, now }: Measured)
     bufferedSequences: queue.allBuffered,
     handedOutBatches: state.nextBatch - 1,
     isStalled: stall !== null,
-    outcomes: outcomeCounts(outcomes.all(), (id) => environments.get(id)?.wandbName ?? null),
+    // Names that an earlier release took may hold halves of characters, which are all the same once they are sent.
+    outcomes: outcomeCounts(outcomes.all(), (id) => environments.get(id)?.wandbName.toWellFormed() ?? null),
     endpoints: endpoints.statuses(now).map(({ id, url, model, backend, healthy, in_flight }) => ({
       ...{ id, url, model, backend, healthy },
       inFlight: in_flight,

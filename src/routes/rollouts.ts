@@ -147,15 +147,20 @@ rolloutRoutes.post(
         409,
         `the environment has ${change.limit} follow-up items waiting, its limit: draw them first`,
       );
-    if (change.status === "leased") return c.json({ status: "noted", items: items.length });
+    if (change.status === "noted") return c.json({ status: "noted", items: items.length });
     const { outcome } = closedOnly(change, lease_id);
     throw new ApiError(409, `rollout lease ${lease_id} has ended: ${outcome}; its follow-up items are not taken`);
   },
 );
 
-/** @throws ApiError 404 for a lease nobody was given. */
+/** @throws ApiError 404 for a lease nobody was given, 409 for one without an endpoint. */
 function closedOnly(change: LeaseChange, id: number) {
   if (change.status === "closed") return change;
+  if (change.status === "no_endpoint")
+    throw new ApiError(
+      409,
+      `rollout lease ${id} has no inference endpoint any more, and there is no other: POST /policy`,
+    );
   throw new ApiError(404, `no rollout lease ${id} is known: it was never given out, or ended more than a day ago`);
 }
 

@@ -69,6 +69,8 @@ test.each([
   ["abc", { field: "abc" }, { field: "abc" }],
   ["", { field: "" }, { field: "" }],
   ["abcd", "string_too_long", "string_too_long"],
+  ["𝄞é", { field: "𝄞é" }, { field: "𝄞é" }],
+  ["a\ud834", "string_unicode", "string_unicode"],
   [3, "string_type", "string_type"],
   [null, "string_type", { field: null }],
   [undefined, "missing", "missing"],

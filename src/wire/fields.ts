@@ -103,6 +103,11 @@ export function finiteNumber(description: string, { min, max }: Bounds = {}) {
 
 function readText(value: unknown, context: Context, maxLength: number): string {
   if (typeof value !== "string") return fault(context, value, "string_type", "Input should be a valid string");
+  // A half of a character would be another one once it has been on disk. pydantic refuses it too.
+  if (!value.isWellFormed()) {
+    const message = "Input should be a valid string, unable to parse raw data as a unicode string";
+    return fault(context, value.slice(0, 64), "string_unicode", message);
+  }
   if (value.length <= maxLength) return value;
   const message = `String should have at most ${maxLength} characters, has ${value.length}`;
   return fault(context, value.slice(0, 64), "string_too_long", message);

@@ -5,6 +5,7 @@ import { killUnderLoad } from "./kill.ts";
 import { learning } from "./learning.ts";
 import { wholeLoop } from "./loop.ts";
 import { lostWaiter } from "./lost-waiter.ts";
+import { manyEnvironments } from "./many-environments.ts";
 
 const { values } = parseArgs({
   options: {
@@ -34,6 +35,7 @@ const parts: readonly (readonly [name: string, run: () => Promise<void>])[] = [
   ["a trainer that is gone before its batch comes", lostWaiter],
   ["a long queue", longQueue],
   ["large groups and batches", largeFlows],
+  ["ten thousand environments", manyEnvironments],
   ["the whole loop", wholeLoop],
   ["learning", learning],
 ];

@@ -12,18 +12,19 @@ const READY_WITHIN_MS = 60_000;
 export class ServerProcess {
   readonly url: string;
   readonly #port: number;
-  readonly #state: string;
+  /** The folder of its state. */
+  readonly state: string;
   #child: ChildProcess | null = null;
 
   constructor(port: number, state: string) {
     this.#port = port;
-    this.#state = state;
+    this.state = state;
     this.url = `http://127.0.0.1:${port}`;
   }
 
   /** Resolves when it answers. */
   async start(): Promise<void> {
-    const args = ["cli/main.ts", "start", "--api-only", "--port", `${this.#port}`, "--state", this.#state];
+    const args = ["cli/main.ts", "start", "--api-only", "--port", `${this.#port}`, "--state", this.state];
     const child = spawn(process.execPath, args, { cwd: ROOT, detached: true, stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
     let output = "";

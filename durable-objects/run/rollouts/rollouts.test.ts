@@ -299,6 +299,19 @@ describe("endpoints", () => {
     expect(await lease(run)).toMatchObject({ status: "none", reason: "endpoints_unhealthy" });
   });
 
+  test("a lease whose endpoint is gone without another is left as it is", async () => {
+    const { run } = await ready();
+    const { lease_id } = await only(run);
+    await run.publishPolicy(null, []);
+    const failure = { reason: "inference_timeout", message: "", endpointFault: true };
+    expect(await run.renewRollout(lease_id, failure)).toEqual({ status: "no_endpoint" });
+    expect(await outcomes(run)).toEqual({});
+    expect(await run.followUpRollout(lease_id, ['"next"'])).toEqual({ status: "noted" });
+    await run.closeRollout(lease_id, { outcome: "skipped", reason: "given_up", endpointFault: false });
+    await run.publishPolicy(null, [ENDPOINT]);
+    expect(await only(run)).toMatchObject({ item: null, backlog: '"next"' });
+  });
+
   test("a lease whose endpoint was replaced goes on with another", async () => {
     const { run } = await ready();
     const { lease_id } = await only(run);

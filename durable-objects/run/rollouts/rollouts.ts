@@ -39,6 +39,8 @@ export type LeaseAnswer =
 
 export type LeaseChange =
   | { readonly status: "unknown" }
+  /** The lease's endpoint is gone, and there is no other one; nothing was changed. */
+  | { readonly status: "no_endpoint" }
   | { readonly status: "leased"; readonly lease: GivenLease }
   | {
       readonly status: "closed";
@@ -47,7 +49,10 @@ export type LeaseChange =
       readonly repeated: boolean;
     };
 
-export type FollowUpAnswer = LeaseChange | { readonly status: "too_many"; readonly limit: number };
+export type FollowUpAnswer =
+  | LeaseChange
+  | { readonly status: "noted" }
+  | { readonly status: "too_many"; readonly limit: number };
 
 export interface Failure {
   readonly reason: string;
@@ -119,6 +124,9 @@ export class Rollouts {
     const environment = parts.environments.get(lease.environment);
     if (environment === undefined) return { status: "unknown" };
     parts.environments.heard(environment, now);
+    const hasEndpoint = parts.endpoints.get(lease.endpoint) !== undefined;
+    if (!hasEndpoint && parts.endpoints.choose(completions(lease), lease.kind, now) === null)
+      return { status: "no_endpoint" };
     const renewed = this.#host.transaction(() => {
       let endpoint = lease.endpoint;
       if (failure !== null) parts.outcomes.add(lease.environment, "retried", failure.reason);
@@ -163,8 +171,7 @@ export class Rollouts {
     if (parts.waitingItems.count(lease.environment) + items.length > MAX_WAITING_ITEMS)
       return { status: "too_many", limit: MAX_WAITING_ITEMS };
     parts.leases.setFollowUps(id, JSON.stringify(items));
-    const given = give(parts, lease);
-    return given === null ? { status: "unknown" } : { status: "leased", lease: given };
+    return { status: "noted" };
   }
 
   /** What the groups of an open lease have in common; null for no lease. */

@@ -73,9 +73,9 @@ export function fractional(loc: Location, value: number): ScanError {
   return { type: "int_from_float", loc, msg, input: value };
 }
 
-export function tooLarge(loc: Location, literal: string): ScanError {
+export function tooLarge(loc: Location, literal: string, largest = MAX_INTEGER): ScanError {
   const negative = literal.startsWith("-");
-  const limit = negative ? -MAX_INTEGER : MAX_INTEGER;
+  const limit = negative ? -largest : largest;
   const msg = `Input should be ${negative ? "greater" : "less"} than or equal to ${limit}: ${place(loc)} is ${cut(literal)}`;
   const type = negative ? "greater_than_equal" : "less_than_equal";
   return { type, loc, msg, input: cut(literal), ctx: negative ? { ge: limit } : { le: limit } };

@@ -150,11 +150,15 @@ export class Judge {
     if (short && this.expected.use === "none") return "keep";
     const text = decode(number.literal.view());
     const value = Number(text);
+    const isEnvironment = this.expected.use === "env_id";
     if (!Number.isInteger(value) && Number.isFinite(value)) this.report(fractional(this.path.location(), value));
-    else if (Math.abs(value) > MAX_INTEGER || (number.whole && !short && !withinLimit(text))) {
+    // An id is kept and read again, and zod takes no larger integers.
+    else if (isEnvironment && !Number.isSafeInteger(value)) {
+      this.report(tooLarge(this.path.location(), text, Number.MAX_SAFE_INTEGER));
+    } else if (Math.abs(value) > MAX_INTEGER || (number.whole && !short && !withinLimit(text))) {
       this.report(tooLarge(this.path.location(), text));
     } else {
-      if (this.expected.use === "env_id") this.tally.environment = value === 0 ? 0 : value;
+      if (isEnvironment) this.tally.environment = value === 0 ? 0 : value;
       // String(-0) is "0", and up to 2^53 no number is printed with an exponent.
       if (!number.whole) return { instead: String(value) };
     }
