@@ -1,10 +1,8 @@
 import { z } from "zod";
+import { type ackBody, type BatchChange, batchChange } from "../wire/batches.ts";
 import { answers } from "../wire/messages.ts";
 import {
-  type ackBody,
-  type BatchChange,
   backlogAnswer,
-  batchChange,
   type CloseAnswer,
   closeAnswer,
   type closeBody,

@@ -8,9 +8,9 @@ import { streamJson } from "../delivery/stream.ts";
 import { describe } from "../docs/describe.ts";
 import { runOf, runStub } from "../runs.ts";
 import { ApiError, unprocessable } from "../wire/api-error.ts";
+import { ackBody, batchChange, batchId, releaseBody } from "../wire/batches.ts";
 import { optionalJsonBody, validate } from "../wire/json-body.ts";
 import { answers, batchQuery, group } from "../wire/messages.ts";
-import { ackBody, batchChange, batchId, releaseBody } from "../wire/rollouts.ts";
 
 /** How trainers get their batches. */
 export const batchRoutes = new Hono<AppEnv>({ strict: false });

@@ -6,9 +6,9 @@ import { streamJson } from "../delivery/stream.ts";
 import { describe } from "../docs/describe.ts";
 import { runOf, runStub } from "../runs.ts";
 import { ApiError } from "../wire/api-error.ts";
+import { droppedId, droppedList, droppedQuery } from "../wire/batches.ts";
 import { validate } from "../wire/json-body.ts";
 import { group } from "../wire/messages.ts";
-import { droppedId, droppedList, droppedQuery } from "../wire/rollouts.ts";
 
 /** Groups that came into no batch, for an hour. */
 export const droppedRoutes = new Hono<AppEnv>({ strict: false });

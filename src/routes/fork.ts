@@ -5,8 +5,8 @@ import { describe } from "../docs/describe.ts";
 import { copyGroups } from "../ingest/fork.ts";
 import { runOf, runStub } from "../runs.ts";
 import { ApiError } from "../wire/api-error.ts";
+import { forkAnswer, forkBody } from "../wire/batches.ts";
 import { jsonBody } from "../wire/json-body.ts";
-import { forkAnswer, forkBody } from "../wire/rollouts.ts";
 
 /** Beginning a run where another one stood. */
 export const forkRoutes = new Hono<AppEnv>({ strict: false });

@@ -9,8 +9,9 @@ import {
   MAX_BATCHES_OFFPOLICY,
   MAX_KEEP_STEPS,
 } from "../../durable-objects/run/registration.ts";
+import { trainerName } from "./batches.ts";
 import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
-import { leasingFields, trainerName } from "./rollouts.ts";
+import { leasingFields } from "./rollouts.ts";
 
 /** Bodies, queries and answers of the wire; scored groups alone are read by the scanner. See docs/PROTOCOL.md. */
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
-import { runName } from "./names.ts";
 
 /** Messages about rollout leases, inference endpoints, evaluations and environments' states. See docs/PROTOCOL.md. */
 
@@ -36,17 +35,7 @@ export const idempotencyHeader = z.object({
     .regex(/^[\x21-\x7e]{1,128}$/, "an Idempotency-Key has 1 to 128 printable ASCII characters, without spaces"),
 });
 
-/** As a trainer calls itself, where there are several. */
-export const trainerName = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
-    "a trainer's name has 1 to 128 letters, digits, dots, dashes and underscores",
-  )
-  .describe("who asks; another trainer's batch is refused");
-
 export const leaseId = z.object({ lease_id: wholeNumber("a rollout lease", { min: 1 }) });
-export const batchId = z.object({ batch_id: wholeNumber("a batch's id", { min: 1 }) });
 export const environmentPath = z.object({ env_id: wholeNumber("an environment's id", { min: 0 }) });
 
 /** An inference server, as a lease names it. */
@@ -224,33 +213,6 @@ export const evaluationsAnswer = z.object({
   ),
 });
 
-export const droppedList = z.object({
-  dropped: z.array(
-    z.object({
-      group: z.int(),
-      env_id: z.int().nullable(),
-      reason: z.string(),
-      sequences: z.int(),
-      policy_version: z.int(),
-      bytes: z.int(),
-      at: z.int().meta({ description: "Unix milliseconds" }),
-    }),
-  ),
-});
-export const droppedQuery = z.object({ limit: wholeNumber("groups at most", { min: 1, max: 1_000 }).default(100) });
-export const droppedId = z.object({ group: wholeNumber("a dropped group", { min: 1 }) });
-
-export const forkBody = z.object({
-  from: runName.describe("the run to begin from"),
-  step: wholeNumber("the step to begin from; null for now", { min: 0 }).nullable().default(null),
-});
-export const forkAnswer = z.object({
-  status: z.literal("forked"),
-  from: z.string(),
-  step: z.int(),
-  groups: z.int().meta({ description: "groups copied" }),
-});
-
 /** What an environment says beside the stock fields when it registers. */
 export const leasingFields = {
   key: nullableText("registers the same environment again instead of another one", 128).optional(),
@@ -269,21 +231,6 @@ export const leasingFields = {
     max: 1,
   }).optional(),
 } as const;
-
-export const ackBody = z.object({
-  step: wholeNumber("the trainer's own step", { min: 0 }).nullable().default(null),
-  metrics: z.record(z.string().min(1).max(256), z.number()).default({}).describe("shown by /status?explain"),
-  trainer: trainerName.nullable().default(null),
-});
-
-export const releaseBody = z.object({ trainer: trainerName.nullable().default(null) });
-
-export const batchChange = z.object({
-  status: z.enum(["acknowledged", "released"]),
-  batch_id: z.int(),
-  repeated: z.boolean(),
-});
-export type BatchChange = z.infer<typeof batchChange>;
 
 export const environmentListQuery = z.object({
   after: wholeNumber("environments with a higher env_id", { min: 0 }).optional(),

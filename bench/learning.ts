@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { problemAt } from "../environments/gsm8k/problems.ts";
-import { learnOffline } from "./grpo/offline.ts";
-import { Adam, createPolicy } from "./policy/index.ts";
+import { learnOffline } from "../trainer/grpo/offline.ts";
+import { Adam, createPolicy } from "../trainer/policy/index.ts";
 
 /** Prints how the reward rises on gsm8k's tiny problems, in one process: one line a seed, a mean of ten steps a column. */
 
