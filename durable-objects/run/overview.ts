@@ -1,6 +1,6 @@
 import type { RunOverview } from "./answers.ts";
 import { isAlive } from "./environments.ts";
-import { explanation } from "./explain.ts";
+import { type Explanation, explanation } from "./explain.ts";
 import type { HandOut } from "./hand-out.ts";
 import type { RunParts } from "./parts.ts";
 import type { Rollouts } from "./rollouts/rollouts.ts";
@@ -16,18 +16,20 @@ export function overview(
   const now = Date.now();
   const batchSize = state.registration?.batch_size ?? null;
   const connected = environments.connected();
+  const admission = rollouts.admission();
+  const explain = explanation({
+    batchSize,
+    floors: environments.floors(batchSize ?? 0, now),
+    interruptedBatches: handOut.interrupted(batches, now).length,
+    environments,
+    index: queue.index,
+    buffered: queue.buffered(),
+    now,
+  });
   return {
     step: state.step,
     queueSize: queue.index.groups,
-    explain: explanation({
-      batchSize,
-      floors: environments.floors(batchSize ?? 0, now),
-      interruptedBatches: handOut.interrupted(batches, now).length,
-      environments,
-      index: queue.index,
-      buffered: queue.buffered(),
-      now,
-    }),
+    explain: withBlocked(explain, admission.blocked),
     queuedBytes: queue.bytes,
     receivedGroups: shards.nextAge - 1,
     environments: {
@@ -39,7 +41,13 @@ export function overview(
     leasedBatches: handOut.leased(batches, now),
     trainer: state.trainer,
     policyVersion: state.policyVersion ?? state.step,
-    admission: rollouts.admission(),
+    admission,
     waitingTrainers,
   };
+}
+
+/** Sequences are missing, and those who would make them are not let: then that is the reason a person looks for. */
+function withBlocked(explain: Explanation, blocked: { readonly message: string } | null): Explanation {
+  if (explain.reason !== "too_few_sequences" || blocked === null) return explain;
+  return { ...explain, message: `${explain.message}; environments wait for rollout leases: ${blocked.message}` };
 }

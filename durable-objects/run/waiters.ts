@@ -29,6 +29,11 @@ export class Waiters<Q extends object, T> {
     this.#nothing = nothing;
   }
 
+  /** Whoever has waited longest, or null. */
+  get first(): Q | null {
+    return this.#waiting[0]?.request ?? null;
+  }
+
   get count(): number {
     return this.#waiting.length;
   }

@@ -81,7 +81,14 @@ function someMetrics(): RunMetrics {
       trainer: null,
       policyVersion: 20,
       admission: {
-        ...{ limit_sequences: null, held_sequences: 47, leased_sequences: 4, open_leases: 1, waiting_environments: 0 },
+        ...{
+          limit_sequences: null,
+          held_sequences: 47,
+          leased_sequences: 4,
+          open_leases: 1,
+          waiting_environments: 0,
+          blocked: null,
+        },
       },
       waitingTrainers: 1,
       watchdog: null,

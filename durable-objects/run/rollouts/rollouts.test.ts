@@ -299,6 +299,16 @@ describe("endpoints", () => {
     expect(await lease(run)).toMatchObject({ status: "none", reason: "endpoints_unhealthy" });
   });
 
+  test("what keeps environments waiting is said where a person looks for it", async () => {
+    const { run } = await ready();
+    await run.publishPolicy(null, []);
+    void run.leaseRollouts(0, 1, 500);
+    await expect.poll(async () => (await run.overview()).admission.waiting_environments).toBe(1);
+    const { explain, admission } = await run.overview();
+    expect(admission.blocked?.reason).toBe("no_endpoint");
+    expect(explain.message).toMatch(/4 sequences are missing.*no inference endpoint is known/);
+  });
+
   test("a lease whose endpoint is gone without another is left as it is", async () => {
     const { run } = await ready();
     const { lease_id } = await only(run);

@@ -244,7 +244,17 @@ export class Rollouts {
       leased_sequences: parts.leases.leasedSequences,
       open_leases: parts.leases.open.size,
       waiting_environments: this.#waiters.count,
+      blocked: this.#blocked(parts),
     };
+  }
+
+  /** Why the environment that has waited longest for a lease gets none; null if none waits. */
+  #blocked(parts: RolloutParts): { readonly reason: Refusal; readonly message: string } | null {
+    const first = this.#waiters.first;
+    const environment = first === null ? undefined : parts.environments.get(first.environment);
+    if (environment === undefined) return null;
+    const reason = this.#grants.why(parts, environment, Date.now());
+    return reason === null ? null : { reason, message: refusalInWords(reason, parts, environment) };
   }
 
   #end(
