@@ -14,6 +14,8 @@ const NODE = [
 
 export default defineConfig({
   test: {
+    // What Workers log is of interest where a test fails.
+    silent: "passed-only",
     projects: [
       {
         test: {
