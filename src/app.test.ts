@@ -210,6 +210,28 @@ describe("exactly once over HTTP", () => {
     expect(refused.text).toContain("4 sequences of at most 2");
   });
 
+  test("a full disk answers 503 with Retry-After to small and large posts; batches go on", async () => {
+    const run = freshRun();
+    await call("POST", `/runs/${run}/register`, { ...REGISTRATION, payload_shards: 1, keep_steps: 0 });
+    await post(run, GROUP);
+    // Text that doesn't shrink, until the 8 MiB of these tests' deployment are used.
+    const noise = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("base64");
+    for (let mib = 0; mib < 12; mib++)
+      await post(run, { ...GROUP, noise: noise(49_152).repeat(1) + noise(65_536).repeat(12) });
+    let refused = await post(run, GROUP);
+    for (let more = 0; more < 200 && refused.status === 200; more++)
+      refused = await post(run, { ...GROUP, noise: noise(60_000) });
+    for (const answer of [
+      refused,
+      await post(run, GROUP),
+      await post(run, { ...GROUP, noise: noise(65_536).repeat(24) }),
+    ]) {
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "30"]);
+      expect(answer.text).toContain("disk");
+    }
+    expect(JSON.parse((await call("GET", `/runs/${run}/batch`)).text)).toMatchObject({ batch: [GROUP] });
+  });
+
   test("a batch can be read again while it is kept, and a rewind that isn't possible says from where it is", async () => {
     const run = freshRun();
     await call("POST", `/runs/${run}/register`, { ...REGISTRATION, keep_steps: 1 });
