@@ -95,6 +95,8 @@ export class BatchDesk {
     const { state, batches, environmentStates } = this.#host.parts();
     const keptFrom = batches.keptFrom(state.step);
     if (step < keptFrom - 1) return keptFrom;
+    // Nothing has happened since then, so nothing goes back.
+    if (step >= state.step) return null;
     this.#host.transaction(() => {
       batches.rewind(step);
       environmentStates.restore(step);

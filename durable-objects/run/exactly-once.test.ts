@@ -190,6 +190,19 @@ describe("rewind", () => {
     expect(await take(run)).toMatchObject({ id: 6, step: 6, payloads: [11, 12] });
   });
 
+  test("to the step at which the run is changes nothing, the environments' states neither", async () => {
+    const { run, shard } = await ready({ save_checkpoint_interval: 2, keep_steps: 9 });
+    await run.registerEnvironment({ name: "e", label: null, maxTokenLength: 8, groupSize: 1, weight: 1, floor: null });
+    await run.saveEnvironmentState(0, 0, '{"at":1}');
+    await handOut(run, shard, 2);
+    await run.saveEnvironmentState(0, 1, '{"at":2}');
+    await run.register(REGISTRATION, 2);
+    expect(await run.environmentState(0)).toMatchObject({ version: 2, state: '{"at":2}' });
+    expect(await take(run)).toBe("none");
+    await run.register(REGISTRATION, 1);
+    expect(await take(run)).toMatchObject({ id: 2 });
+  });
+
   test("what an earlier life still says of a batch doesn't count", async () => {
     const { run, shard } = await ready({ keep_steps: 3 });
     await shard.submit([group("a"), group("b")]);

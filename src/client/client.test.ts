@@ -163,6 +163,12 @@ describe("what is wrong is said", () => {
       422,
       /never its value/,
     ],
+    [
+      "a password in an address",
+      (client) => client.publish({ endpoints: [{ ...ENDPOINT, url: "http://me:hush@gpu" }] }),
+      422,
+      /name a secret/,
+    ],
     ["an endpoint's address", (client) => client.publish({ endpoints: [{ ...ENDPOINT, url: "gpu" }] }), 422, /http/],
     [
       "a large state",

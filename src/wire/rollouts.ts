@@ -54,7 +54,12 @@ export type Endpoint = z.infer<typeof endpoint>;
 const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 export const newEndpoint = z.object({
-  url: z.url({ protocol: /^https?$/, error: "an endpoint's url is an http or https address" }).max(2_048),
+  url: z
+    .url({ protocol: /^https?$/, error: "an endpoint's url is an http or https address" })
+    .max(2_048)
+    .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), {
+      error: "an endpoint's url holds no user and password, as whoever may read the run reads it: name a secret",
+    }),
   model: text("the model's name, as the server knows it", 256),
   backend: z.enum(["vllm", "sglang", "openai"]).default("vllm").describe("whose wire it speaks"),
   secret: z
