@@ -4,6 +4,7 @@ import type { BatchChange } from "../../durable-objects/run/answers.ts";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { payloadText, textLength } from "../delivery/payload-text.ts";
+import { showPayloads } from "../delivery/show.ts";
 import { streamJson } from "../delivery/stream.ts";
 import { describe } from "../docs/describe.ts";
 import { runOf, runStub } from "../runs.ts";
@@ -57,15 +58,7 @@ batchRoutes.get(
   async (c) => {
     const latest = await runStub(c).latest();
     if (latest === null) return c.json(NO_EXAMPLE);
-    const { response, sent } = await streamJson(c.req.raw, {
-      head: "",
-      tail: "",
-      pieces: payloadText(c.env, runOf(c), [latest]),
-      length: latest.bytes,
-      headers: {},
-    });
-    c.executionCtx.waitUntil(sent.catch(() => undefined));
-    return response;
+    return showPayloads(c, [latest]);
   },
 );
 
@@ -81,6 +74,11 @@ const NO_EXAMPLE = {
   messages: [],
   images: [],
 };
+
+/** What names a batch to its trainer. */
+function headersOf({ id, step }: Pick<Taken["batch"], "id" | "step">): Record<string, string> {
+  return { "lachesis-batch": `${id}`, "lachesis-step": `${step}` };
+}
 
 interface Slice {
   readonly rank: number;
@@ -161,15 +159,8 @@ batchRoutes.get(
         `batch ${batch_id} is not kept: it never was, or is older than keep_steps and keep_bytes allow`,
       );
     }
-    const { response, sent } = await streamJson(c.req.raw, {
-      head: '{"batch":[',
-      tail: `],"batch_id":${batch.id},"step":${batch.step}}`,
-      pieces: payloadText(c.env, runOf(c), batch.groups),
-      length: textLength(batch.groups),
-      headers: { "lachesis-batch": `${batch.id}`, "lachesis-step": `${batch.step}` },
-    });
-    c.executionCtx.waitUntil(sent.catch(() => undefined));
-    return response;
+    const tail = `],"batch_id":${batch.id},"step":${batch.step}}`;
+    return showPayloads(c, batch.groups, { head: '{"batch":[', tail, headers: headersOf(batch) });
   },
 );
 
@@ -196,7 +187,7 @@ async function deliver(c: Context<AppEnv>, { batch, delivery }: Taken, slice: Sl
       tail: batch.leaseUntil === 0 ? "]}" : `],${leaseFields(batch, slice)}}`,
       pieces: payloadText(c.env, run, batch.groups),
       length: textLength(batch.groups),
-      headers: { "lachesis-batch": `${batch.id}`, "lachesis-step": `${batch.step}` },
+      headers: headersOf(batch),
     });
     const settled = sent
       .then(() => retry(() => c.env.RUN.getByName(run).delivered(batch.id, batch.epoch, slice?.rank ?? null)))

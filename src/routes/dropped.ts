@@ -1,10 +1,9 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
-import { payloadText } from "../delivery/payload-text.ts";
-import { streamJson } from "../delivery/stream.ts";
+import { showPayloads } from "../delivery/show.ts";
 import { describe } from "../docs/describe.ts";
-import { runOf, runStub } from "../runs.ts";
+import { runStub } from "../runs.ts";
 import { ApiError } from "../wire/api-error.ts";
 import { droppedId, droppedList, droppedQuery } from "../wire/batches.ts";
 import { validate } from "../wire/json-body.ts";
@@ -43,14 +42,6 @@ droppedRoutes.get(
     const { group: age } = validate(c.req.param(), droppedId, "path");
     const dropped = await runStub(c).droppedGroup(age);
     if (dropped === null) throw new ApiError(404, `no dropped group ${age} is kept: see GET /dropped`);
-    const { response, sent } = await streamJson(c.req.raw, {
-      head: "",
-      tail: "",
-      pieces: payloadText(c.env, runOf(c), [dropped]),
-      length: dropped.bytes,
-      headers: {},
-    });
-    c.executionCtx.waitUntil(sent.catch(() => undefined));
-    return response;
+    return showPayloads(c, [dropped]);
   },
 );
