@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { killGroup } from "../../support/kill-group.ts";
 import type { Edit } from "../mutations.ts";
 import { bundle } from "./bundle.ts";
 
@@ -67,11 +67,8 @@ export class ChaosServer {
   /** kill -9 of it and its workerd. */
   async kill(): Promise<void> {
     const child = this.#child;
-    if (child?.pid === undefined) return;
     this.#child = null;
-    const gone = once(child, "exit");
-    process.kill(-child.pid, "SIGKILL");
-    await gone;
+    if (child !== null) await killGroup(child);
   }
 
   async remove(): Promise<void> {

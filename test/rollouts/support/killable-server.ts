@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { WorkerSource } from "../../../cli/server/worker.ts";
+import { killGroup } from "../../support/kill-group.ts";
 
 /** The API with environments, on a state that outlives its process. */
 export class KillableServer {
@@ -44,11 +45,8 @@ export class KillableServer {
   /** kill -9 of it and its workerd. */
   async kill(): Promise<void> {
     const child = this.#child;
-    if (child?.pid === undefined) return;
     this.#child = null;
-    const gone = once(child, "exit");
-    process.kill(-child.pid, "SIGKILL");
-    await gone;
+    if (child !== null) await killGroup(child);
   }
 
   async remove(): Promise<void> {
