@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ANSWER_SOURCES } from "../kit/answers/index.ts";
+import { ANSWER_SOURCES, thinkingOpened } from "../kit/answers/index.ts";
 import { baseConfig } from "../kit/base-config.ts";
 
 const address = z.url({
@@ -55,10 +55,7 @@ export const own = z.strictObject({
     .lt(1)
     .default(0.5)
     .describe("when a whole group is right: the share of max_tokens above which its scores fall"),
-  thinking_opened: z
-    .boolean()
-    .default(false)
-    .describe("whether the chat template ends inside a thinking block, so that an answer without </think> is none"),
+  thinking_opened: thinkingOpened,
   system_prompt: z
     .string()
     .nullable()

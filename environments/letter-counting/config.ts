@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ANSWER_SOURCES } from "../kit/answers/index.ts";
+import { ANSWER_SOURCES, thinkingOpened } from "../kit/answers/index.ts";
 import { TOP_LEVEL } from "./difficulty.ts";
 
 /** What this environment adds to the settings that every environment has, or sets other defaults for. */
@@ -30,10 +30,7 @@ export const own = z.strictObject({
     .min(1)
     .default(["tag"])
     .describe("where an answer may stand, in the order tried: by the stock rule in the only <answer>"),
-  thinking_opened: z
-    .boolean()
-    .default(false)
-    .describe("whether the chat template ends inside a thinking block, so that an answer without </think> is none"),
+  thinking_opened: thinkingOpened,
   system_prompt: z
     .string()
     .nullable()
