@@ -13,7 +13,7 @@ export interface BatchHost extends Pick<HandOutHost, "transaction" | "wakeAt" | 
   readonly telemetry: Telemetry;
   /** Keeps the run's own row. Call it within a transaction. */
   saveState(): void;
-  /** A step has ended, perhaps, and room has come: environments that wait for leases have to hear of it. */
+  /** A step has ended, or room has come: environments that wait for leases have to hear of it. */
   wakeEnvironments(): void;
   /** Payloads may be let go. */
   scheduleDiscard(): void;
@@ -36,6 +36,7 @@ export class BatchDesk {
       ...{ transaction: host.transaction, wakeAt: host.wakeAt, drop: host.drop },
       freed: () => this.wake(),
       formed: (batch, request, now) => this.#formed(batch, request, now),
+      roomCame: host.wakeEnvironments,
     });
     this.#waiters = new Waiters(
       (requests) => this.#serve(requests),
@@ -124,15 +125,11 @@ export class BatchDesk {
   }
 
   *#serve(requests: readonly BatchRequest[]): Generator<Served<BatchRequest, TakenBatch>> {
-    try {
-      for (const request of requests) {
-        const answer = this.handOut.take(this.#host.parts(), request, Date.now());
-        if (answer === null) break;
-        this.#watchdog.handedOut(Date.now());
-        yield { request, answer };
-      }
-    } finally {
-      this.#host.wakeEnvironments();
+    for (const request of requests) {
+      const answer = this.handOut.take(this.#host.parts(), request, Date.now());
+      if (answer === null) break;
+      this.#watchdog.handedOut(Date.now());
+      yield { request, answer };
     }
   }
 

@@ -32,6 +32,8 @@ export interface HandOutHost {
   drop(groups: readonly KeptGroup[], reason: string): void;
   /** A new batch was formed, for this request. */
   formed(batch: Batch, request: BatchRequest, now: number): void;
+  /** Groups have left the queue, so there may be room for others. */
+  roomCame(): void;
   /** Makes sure that the Run looks after its batches at this time, in Unix milliseconds. */
   wakeAt(time: number): void;
 }
@@ -47,9 +49,6 @@ export interface BatchRequest {
   /** Which slice of the batch is wanted, of how many; null for all of it. */
   readonly slice: { readonly rank: number; readonly worldSize: number } | null;
 }
-
-/** Why a trainer may not acknowledge or release a batch; null if it may. */
-export type Holder = string | null;
 
 /**
  * Hands out batches, one at a time to whoever asks. A batch that was handed out and not delivered in full, or whose lease
@@ -108,7 +107,7 @@ export class HandOut {
   }
 
   /** Another trainer that holds the batch now, or null. */
-  holder({ open }: Batches, id: number, trainer: string | null, now: number): Holder {
+  holder({ open }: Batches, id: number, trainer: string | null, now: number): string | null {
     const batch = open.get(id);
     if (batch === undefined || trainer === null || batch.trainer === null || batch.leaseUntil <= now) return null;
     return batch.trainer === trainer ? null : batch.trainer;
@@ -177,7 +176,10 @@ export class HandOut {
       return isPlain ? interrupted : parts.batches.hold(interrupted, hold);
     }
     const batch = this.#assemble(parts, registration, hold, now);
-    if (batch !== null) this.#host.formed(batch, request, now);
+    if (batch !== null) {
+      this.#host.formed(batch, request, now);
+      this.#host.roomCame();
+    }
     return batch;
   }
 
@@ -238,6 +240,7 @@ export class HandOut {
     const stale = queue.olderThan(state.step - max_staleness);
     if (stale.length === 0) return;
     this.#host.transaction(() => this.#host.drop(queue.take(stale), "stale"));
+    this.#host.roomCame();
   }
 }
 

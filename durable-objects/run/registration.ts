@@ -50,6 +50,11 @@ export const registration = z.object({
 
 export type Registration = z.infer<typeof registration>;
 
+/** The admission bound: sequences that may be queued and leased through rollout leases. */
+export function admissionLimit({ max_batches_offpolicy, batch_size }: Registration): number {
+  return max_batches_offpolicy * batch_size;
+}
+
 /** The settings in which a trainer that joins differs from the run, in words; the run keeps its own. */
 export function ignoredSettings(kept: Registration, asked: Registration): string[] {
   const keptEntries = new Map<string, unknown>(Object.entries(kept));

@@ -1,4 +1,5 @@
 import type { Environment } from "../environments.ts";
+import { admissionLimit } from "../registration.ts";
 import { Admission, byNeed, reserves } from "./admission.ts";
 import type { Endpoint } from "./endpoints.ts";
 import type { Kind, Lease } from "./leases.ts";
@@ -73,7 +74,7 @@ export class Grants {
 
   /** The bound on queued and leased sequences; null before a trainer registers. */
   limit({ state: { registration } }: RolloutParts): number | null {
-    return registration === null ? null : registration.max_batches_offpolicy * registration.batch_size;
+    return registration === null ? null : admissionLimit(registration);
   }
 
   #grant(parts: RolloutParts, id: number, admit: () => Admission, now: number): Lease | null {
@@ -115,7 +116,7 @@ export class Grants {
       const endpoint = endpoints.choose(1, "evaluate", now);
       if (endpoint !== null) return { kind: "evaluate", endpoint };
     }
-    const limit = registration.max_batches_offpolicy * registration.batch_size;
+    const limit = admissionLimit(registration);
     const { leaseSequences, evaluationHandling, evaluationLimit } = environment.leasing;
     if (leaseSequences > limit) return "lease_larger_than_admission";
     if (evaluationHandling !== "none" && parts.leases.isEvaluating(environment.id)) {
@@ -137,7 +138,7 @@ export class Grants {
       .connected()
       .filter((environment) => now - (this.#lastAsked.get(environment.id) ?? 0) < DRAWS_WITHIN_MS);
     const floors = parts.environments.floors(batchSize, now);
-    const limit = batches * batchSize;
+    const limit = admissionLimit(registration);
     const reserved = reserves(
       drawing.map(({ id, weight, leasing }) => {
         return { id, weight, leaseSequences: leasing.leaseSequences, floor: floors.get(id) ?? 0 };

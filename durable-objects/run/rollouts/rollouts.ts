@@ -1,4 +1,5 @@
 import type { CommittedGroup, Verdict } from "../../payloads.ts";
+import type { Environment } from "../environments.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { repeated } from "../verdicts.ts";
 import { type Served, Waiters } from "../waiters.ts";
@@ -130,13 +131,8 @@ export class Rollouts {
     const renewed = this.#host.transaction(() => {
       let endpoint = lease.endpoint;
       if (failure !== null) parts.outcomes.add(lease.environment, "retried", failure.reason);
-      if (failure?.endpointFault === true) {
-        parts.endpoints.failed(endpoint, now);
-        parts.endpoints.loaded(endpoint, -completions(lease));
-        endpoint = parts.endpoints.choose(completions(lease), lease.kind, now, endpoint)?.id ?? endpoint;
-        parts.endpoints.loaded(endpoint, completions(lease));
-      }
-      if (parts.endpoints.get(endpoint) === undefined) endpoint = this.#move(parts, lease, now) ?? endpoint;
+      if (failure?.endpointFault === true) parts.endpoints.failed(endpoint, now);
+      if (failure?.endpointFault === true || !hasEndpoint) endpoint = this.#move(parts, lease, now) ?? endpoint;
       return parts.leases.renew(lease, now + environment.leasing.leaseSeconds * 1000, endpoint);
     });
     this.#host.wakeAt(renewed.expiresAt);
@@ -252,7 +248,14 @@ export class Rollouts {
   #blocked(parts: RolloutParts): { readonly reason: Refusal; readonly message: string } | null {
     const first = this.#waiters.first;
     const environment = first === null ? undefined : parts.environments.get(first.environment);
-    if (environment === undefined) return null;
+    return environment === undefined ? null : this.#refusal(parts, environment);
+  }
+
+  /** Why an environment would get no lease now, null if it would. */
+  #refusal(
+    parts: RolloutParts,
+    environment: Environment,
+  ): { readonly reason: Refusal; readonly message: string } | null {
     const reason = this.#grants.why(parts, environment, Date.now());
     return reason === null ? null : { reason, message: refusalInWords(reason, parts, environment) };
   }
@@ -277,9 +280,9 @@ export class Rollouts {
     }
   }
 
-  /** The endpoint was replaced by others: names one of those, or null if there is none. */
+  /** Gives a lease another endpoint, if there is one: its own is to blame for a failure, or was replaced. */
   #move(parts: RolloutParts, lease: Lease, now: number): number | null {
-    const other = parts.endpoints.choose(completions(lease), lease.kind, now);
+    const other = parts.endpoints.choose(completions(lease), lease.kind, now, lease.endpoint);
     if (other === null) return null;
     parts.endpoints.loaded(lease.endpoint, -completions(lease));
     parts.endpoints.loaded(other.id, completions(lease));
@@ -305,10 +308,9 @@ export class Rollouts {
     const parts = this.#host.parts();
     const known = parts.environments.get(environment);
     if (known === undefined) return { status: "unknown_environment", registered: parts.environments.count };
-    const { step } = parts.state;
-    const reason = this.#grants.why(parts, known, Date.now());
-    const message = reason === null ? "" : refusalInWords(reason, parts, known);
-    return { status: reason === "num_steps" ? "finished" : "none", reason, message, step, leases: [] };
+    const { reason, message } = this.#refusal(parts, known) ?? { reason: null, message: "" };
+    const status = reason === "num_steps" ? "finished" : "none";
+    return { status, reason, message, step: parts.state.step, leases: [] };
   }
 
   #closed({ leases }: RolloutParts, id: number): LeaseChange {

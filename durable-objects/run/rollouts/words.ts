@@ -1,4 +1,5 @@
 import type { Environment } from "../environments.ts";
+import { admissionLimit } from "../registration.ts";
 import type { Refusal } from "./grants.ts";
 import { type RolloutParts, totalSequences } from "./parts.ts";
 
@@ -6,7 +7,7 @@ import { type RolloutParts, totalSequences } from "./parts.ts";
 export function refusalInWords(refusal: Refusal, parts: RolloutParts, environment: Environment): string {
   const { registration, step } = parts.state;
   const batches = registration?.max_batches_offpolicy ?? 0;
-  const limit = batches * (registration?.batch_size ?? 0);
+  const limit = registration === null ? 0 : admissionLimit(registration);
   const { leaseSequences } = environment.leasing;
   switch (refusal) {
     case "no_trainer":
