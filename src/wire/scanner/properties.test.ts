@@ -18,6 +18,9 @@ const float = fc.oneof(
 );
 const any = fc.json({ maxDepth: 3 });
 
+/** An id is kept and read again, so it ends where doubles can tell integers apart; 2^53 is refused. */
+const environmentId = integer.filter((text) => Number.isSafeInteger(Number(text)));
+
 /** Items in a list, with white space here and there. */
 function list(items: fc.Arbitrary<string>, length: { minLength?: number; maxLength?: number } = {}) {
   return fc.tuple(fc.array(items, { maxLength: 30, ...length }), space, space).map(([all, before, after]) => {
@@ -55,7 +58,7 @@ const validGroup = fc
         overrides: optional(exactly(object, n)),
         group_overrides: fc.option(object),
         images: fc.option(fc.oneof(fc.constant("null"), list(any))),
-        env_id: fc.option(fc.oneof(integer, fc.constant("null"))),
+        env_id: fc.option(fc.oneof(environmentId, fc.constant("null"))),
         distill_token_ids: optional(exactly(list(list(integer), { maxLength: 3 }), n)),
         distill_logprobs: optional(exactly(list(list(float), { maxLength: 3 }), n)),
         policy_version: fc.option(fc.oneof(fc.nat().map(String), any)),
