@@ -12,10 +12,17 @@ interface Loop {
   readonly environments: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly settings: Omit<TrainerSettings, "max_token_len" | "num_steps">;
   readonly steps: number;
+  /** Whether the trainer waits until all that may be generated is queued. */
+  readonly slowTrainer?: boolean;
 }
 
 /** Trains so many steps; after each the policy that the inference server speaks of is the one of that step. */
-async function run({ environments, settings, steps }: Loop): Promise<{ client: Client; batches: TakenBatch[] }> {
+async function run({
+  environments,
+  settings,
+  steps,
+  slowTrainer = false,
+}: Loop): Promise<{ client: Client; batches: TakenBatch[] }> {
   const inference = await startInference();
   cleanUp(() => inference.close());
   const folder = new EnvironmentFolder();
@@ -41,6 +48,9 @@ async function run({ environments, settings, steps }: Loop): Promise<{ client: C
   const batches = await train(client, steps, async ({ step }) => {
     inference.fake.version = step;
     await client.publish({ version: step });
+    // Mixing chooses among what is queued: a trainer that is faster than the environments leaves it no choice.
+    if (slowTrainer && step < steps)
+      await expect.poll(async () => (await client.overview()).admission.leased_sequences, { timeout: 20_000 }).toBe(0);
   });
   return { client, batches };
 }
@@ -66,6 +76,7 @@ test("two environments with weights and a floor: shares, floor and the admission
     },
     settings: { batch_size: 16, mixing: "weighted", max_batches_offpolicy: 2 },
     steps: 20,
+    slowTrainer: true,
   });
   for (const batch of batches) expect(sequencesOf(batch, "light"), `batch ${batch.id}`).toBeGreaterThanOrEqual(4);
   const share = batches.reduce((sum, batch) => sum + sequencesOf(batch, "heavy"), 0) / (20 * 16);
