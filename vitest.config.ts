@@ -12,6 +12,9 @@ const NODE = [
   "durable-objects/run/assembler/**/*.test.ts",
 ];
 
+/** A loaded machine is slow, which is no fault: what waits for an event that doesn't come ends all the same. */
+const PATIENT = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } };
+
 export default defineConfig({
   test: {
     // What Workers log is of interest where a test fails.
@@ -19,6 +22,7 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...PATIENT,
           name: "node",
           include: [
             ...NODE,
@@ -40,6 +44,7 @@ export default defineConfig({
           }),
         ],
         test: {
+          ...PATIENT,
           name: "workers",
           include: ["src/**/*.test.ts", "durable-objects/**/*.test.ts", "test/fuzz/**/*.test.ts"],
           exclude: NODE,

@@ -130,12 +130,17 @@ test("buffers, floors and unserved batches outlive the object", async () => {
 test("several who wait are served in the order in which they came", async () => {
   const { run, shard } = freshRun();
   await run.register(REGISTRATION);
-  const [first, second, third] = [run.takeBatch(20_000), run.takeBatch(20_000), run.takeBatch(200)];
+  const waiting = [1, 2, 3].map(() => run.takeBatch(20_000));
   await expect.poll(async () => (await run.overview()).waitingTrainers).toBe(3);
-  await shard.submit([small("a"), small("b"), small("c"), small("d")]);
   using batches = new DisposableStack();
-  const taken = [batches.use(await first), batches.use(await second), batches.use(await third)];
-  expect(taken.map((each) => (each.status === "batch" ? each.batch.id : each.status))).toEqual([1, 2, "none"]);
+  const served: string[] = [];
+  const all = waiting.map(async (request, place) => {
+    const taken = batches.use(await request);
+    served.push(taken.status === "batch" ? `${place}: ${taken.batch.id}` : taken.status);
+  });
+  for (const row of ["a", "b", "c", "d", "e", "f"]) await shard.submit([small(row)]);
+  await Promise.all(all);
+  expect(served).toEqual(["0: 1", "1: 2", "2: 3"]);
 });
 
 test("a run whose trainers ask in vain is flagged after a minute, with the reason, and a batch ends that", async () => {

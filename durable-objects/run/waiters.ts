@@ -38,6 +38,11 @@ export class Waiters<Q extends object, T> {
     return this.#waiting.length;
   }
 
+  /** Longest first. */
+  requests(): Q[] {
+    return this.#waiting.map(({ request }) => request);
+  }
+
   /** A request may wait once at a time. */
   wait(request: Q, milliseconds: number): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
@@ -52,7 +57,7 @@ export class Waiters<Q extends object, T> {
   /** Something changed: serves as many as can be served. */
   wake(): void {
     if (this.#waiting.length === 0) return;
-    for (const { request, answer } of this.#serve(this.#waiting.map((waiter) => waiter.request))) {
+    for (const { request, answer } of this.#serve(this.requests())) {
       const served = this.#waiting.find((waiter) => waiter.request === request);
       this.#waiting = this.#waiting.filter((waiter) => waiter !== served);
       served?.resolve(answer);

@@ -111,7 +111,7 @@ test.each<[string, Case]>([
     "three turns, all thoughts dropped",
     { turns: 3, size: 2, template: "strip-thinking", answer: thinkAlways, sequences: 3 },
   ],
-])("%s", { timeout: 60_000 }, async (_what, given) => {
+])("%s", async (_what, given) => {
   const [found, { fake }] = await firstGroup(given);
   expect(found.tokens).toHaveLength(given.size * given.sequences);
   const turns = found.tokens.map((_, sequence) => turnsOf(found, sequence));

@@ -54,7 +54,7 @@ test("queue consumers killed in the middle of groups, one endpoint that fails ha
     if (step % 6 !== 0 || kills === KILLS) return;
     kills += 1;
     // Groups are under way at the endpoint that answers.
-    await expect.poll(() => good.open, { timeout: 10_000, interval: 5 }).toBeGreaterThan(0);
+    await expect.poll(() => good.open, { interval: 5 }).toBeGreaterThan(0);
     await server.kill();
     await server.start();
   });
@@ -65,7 +65,7 @@ test("queue consumers killed in the middle of groups, one endpoint that fails ha
   expect(items).toHaveLength(STEPS * 4);
 
   // When all leases have ended, each item that was ever drawn has ended in exactly one way, apart from leases that were lost.
-  await expect.poll(async () => (await client.overview()).admission.open_leases, { timeout: 20_000 }).toBe(0);
+  await expect.poll(async () => (await client.overview()).admission.open_leases).toBe(0);
   const { leases } = await client.leaseRecord();
   const ends = Map.groupBy(
     leases.filter(({ outcome }) => outcome !== "expired"),

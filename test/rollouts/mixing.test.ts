@@ -41,16 +41,14 @@ async function run({
   server.startCrons();
   // Nobody begins before all are there: who comes late finds the run full with the others' groups.
   const everybody = Object.keys(environments).length;
-  await expect
-    .poll(async () => (await client.overview()).admission["waiting_environments"], { timeout: 20_000 })
-    .toBe(everybody);
+  await expect.poll(async () => (await client.overview()).admission["waiting_environments"]).toBe(everybody);
   await client.publish({ version: 0, endpoints: [{ url: inference.url, model: "toy" }] });
   const batches = await train(client, steps, async ({ step }) => {
     inference.fake.version = step;
     await client.publish({ version: step });
     // Mixing chooses among what is queued: a trainer that is faster than the environments leaves it no choice.
     if (slowTrainer && step < steps)
-      await expect.poll(async () => (await client.overview()).admission.leased_sequences, { timeout: 20_000 }).toBe(0);
+      await expect.poll(async () => (await client.overview()).admission.leased_sequences).toBe(0);
   });
   return { client, batches };
 }
@@ -66,9 +64,7 @@ function sequencesOf({ groups }: TakenBatch, environment: string): number {
   return groups.reduce((sum, group) => sum + (group.environment === environment ? group.sequences : 0), 0);
 }
 
-test("two environments with weights and a floor: shares, floor and the admission bound hold", {
-  timeout: 60_000,
-}, async () => {
+test("two environments with weights and a floor: shares, floor and the admission bound hold", async () => {
   const { client, batches } = await run({
     environments: {
       heavy: { group_size: 2, weight: 3 },
@@ -88,7 +84,7 @@ test("two environments with weights and a floor: shares, floor and the admission
   expect(Math.max(...(await admitted(client)))).toBe(32);
 });
 
-test("with four environments pushing, staleness stays within the bound", { timeout: 60_000 }, async () => {
+test("with four environments pushing, staleness stays within the bound", async () => {
   const bound = 2;
   const names = ["one", "two", "three", "four"];
   const { client, batches } = await run({

@@ -299,14 +299,26 @@ describe("endpoints", () => {
     expect(await lease(run)).toMatchObject({ status: "none", reason: "endpoints_unhealthy" });
   });
 
+  test("an environment that waits with two requests is one that waits", async () => {
+    const { run } = await ready();
+    await run.publishPolicy(null, []);
+    await run.registerEnvironment(environment("other"));
+    const waiting = [0, 0, 1].map((id) => run.leaseRollouts(id, 1, 30_000));
+    await expect.poll(async () => (await run.overview()).admission.waiting_environments).toBe(2);
+    await run.publishPolicy(null, [ENDPOINT]);
+    for (const answer of await Promise.all(waiting)) expect(answer.status).toBe("leased");
+  });
+
   test("what keeps environments waiting is said where a person looks for it", async () => {
     const { run } = await ready();
     await run.publishPolicy(null, []);
-    void run.leaseRollouts(0, 1, 500);
+    const waiting = run.leaseRollouts(0, 1, 30_000);
     await expect.poll(async () => (await run.overview()).admission.waiting_environments).toBe(1);
     const { explain, admission } = await run.overview();
     expect(admission.blocked?.reason).toBe("no_endpoint");
     expect(explain.message).toMatch(/4 sequences are missing.*no inference endpoint is known/);
+    await run.publishPolicy(null, [ENDPOINT]);
+    expect(await waiting).toMatchObject({ status: "leased" });
   });
 
   test("a lease whose endpoint is gone without another is left as it is", async () => {

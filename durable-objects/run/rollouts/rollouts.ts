@@ -239,7 +239,8 @@ export class Rollouts {
       held_sequences: totalSequences(parts),
       leased_sequences: parts.leases.leasedSequences,
       open_leases: parts.leases.open.size,
-      waiting_environments: this.#waiters.count,
+      // One may wait with several requests: the pumps of two minutes overlap.
+      waiting_environments: new Set(this.#waiters.requests().map(({ environment }) => environment)).size,
       blocked: this.#blocked(parts),
     };
   }
