@@ -116,6 +116,20 @@ describe("slices", () => {
     expect(await take(run, slice(0))).toBe("none");
   });
 
+  test("one that broke off before another rank came leaves the batch free for any rank, and for other trainers", async () => {
+    const { run, shard } = await ready();
+    await shard.submit([group("a"), group("b"), group("c"), group("d")]);
+    const breakOff = async () => {
+      using broken = await run.takeBatch(0, slice(0));
+      expect(broken).toMatchObject({ batch: { id: 1 } });
+    };
+    await breakOff();
+    await expect.poll(async () => (await run.overview()).leasedBatches).toBe(0);
+    await breakOff();
+    await expect.poll(async () => (await run.overview()).leasedBatches).toBe(0);
+    expect(await take(run, { leaseMs: 60_000, trainer: "other" })).toMatchObject({ id: 1, payloads: [1, 2] });
+  });
+
   test("of another trainer or another world size are no part of it", async () => {
     const { run, shard } = await ready();
     await shard.submit([group("a"), group("b")]);

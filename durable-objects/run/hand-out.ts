@@ -191,8 +191,9 @@ export class HandOut {
     if (batch === undefined || batch.epoch !== epoch) return;
     // Its trainer hasn't got it: to wait for the lease to end would help nobody.
     if (this.#arrived.get(id)?.has(rank) === true) return;
-    if (rank === null && batch.leaseUntil > 0) batches.hold(batch, NO_HOLD);
-    else if (rank !== null) batches.extend(batch, { ranks: batch.ranks.filter((other) => other !== rank) });
+    const ranks = batch.ranks.filter((other) => other !== rank);
+    if (ranks.length > 0) batches.extend(batch, { ranks });
+    else if (batch.leaseUntil > 0) batches.hold(batch, NO_HOLD);
     this.#host.freed();
   }
 
