@@ -62,7 +62,22 @@ export interface TrainerSettings {
   readonly max_batches_offpolicy?: number;
   readonly max_staleness?: number | null;
   readonly keep_steps?: number;
+  readonly keep_bytes?: number;
+  readonly max_queue_sequences?: number;
+  readonly max_queue_bytes?: number;
+  /** Whether a request without a key is told by its contents when it comes again. */
+  readonly deduplicate?: boolean;
+  readonly filters?: FilterSettings;
+  /** The step of the checkpoint that the trainer goes on from. */
   readonly resume_from_step?: number | null;
+}
+
+/** Which groups a run keeps from its trainers. */
+export interface FilterSettings {
+  readonly equal_scores?: boolean;
+  readonly min_mean_score?: number | null;
+  readonly max_mean_score?: number | null;
+  readonly max_sequence_length?: number | null;
 }
 
 /** An environment's settings. */

@@ -15,6 +15,7 @@ import { ChaosProxy } from "./proxy/proxy.ts";
 import { pause, Random } from "./random.ts";
 import { Recorder } from "./recorder.ts";
 import { readRecords } from "./records.ts";
+import { rewind } from "./rewind.ts";
 import { BATCH_SIZE, MAX_BATCHES_OFFPOLICY, MAX_STALENESS, TRAINERS } from "./scene.ts";
 import { ChaosServer } from "./server/server.ts";
 import { setUp } from "./setup.ts";
@@ -38,6 +39,9 @@ export interface Verdict {
   /** What was judged; null when the campaign broke off. */
   readonly history: History | null;
 }
+
+/** From registering on, until every part of the server has heard of it. */
+const SETTLED_MS = 3_000;
 
 /** Share of the shards' calls to the Run that fail. */
 const COMMIT_FAULTS = 0.03;
@@ -94,19 +98,22 @@ async function play(stage: Stage, { seed, seconds }: CampaignOptions): Promise<H
   const { server, proxy, recorder, counts, url, through } = stage;
   const client = new Client({ url });
   const doors = new Doors(url);
-  const environments = await setUp(client);
+  // Every other seed: a run that tells requests by their contents must not hide that it lost sight of their keys.
+  const deduplicates = seed % 2 === 0;
+  const environments = await setUp(client, deduplicates);
+  if (deduplicates) await pause(SETTLED_MS);
   const wire = (name: string) => new Wire(through, name, new Random(seed, name), recorder);
 
   let phase: "wild" | "ending" | "draining" = "wild";
   const isOn = () => phase === "wild";
   const clients = [...environments].flatMap(([scene, environment]) =>
     Array.from({ length: scene.clients }, (_, number) => {
-      const work = { wire: wire(`${scene.name}-${number}`), environment, scene, isOn };
+      const work = { wire: wire(`${scene.name}-${number}`), environment, scene, deduplicates, isOn };
       return scene.way === "leased" ? submitLeased(work) : submitUnleased(work);
     }),
   );
-  const trainers = TRAINERS.map((name) => {
-    return { wire: wire(name), counts, isOn: () => phase !== "draining", isWild: isOn };
+  const trainers = TRAINERS.map(({ name, ranks }) => {
+    return { wire: wire(name), ranks, counts, isOn: () => phase !== "draining", isWild: isOn };
   });
   const training = trainers.map(train);
   const haunting = haunt({ server, url, random: new Random(seed, "nemesis"), counts, isOn });
@@ -127,6 +134,7 @@ async function play(stage: Stage, { seed, seconds }: CampaignOptions): Promise<H
     trainers,
     filler: wire("filler"),
   });
+  const rewound = await rewind({ client, server, doors, deduplicate: deduplicates });
   const { submissions, deliveries, acks, released } = recorder;
   return {
     batchSize: BATCH_SIZE,
@@ -136,6 +144,7 @@ async function play(stage: Stage, { seed, seconds }: CampaignOptions): Promise<H
     deliveries,
     acks,
     released,
+    rewind: rewound,
     lastBusyStep,
     ...(await readRecords(client, doors)),
   };

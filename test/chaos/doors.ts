@@ -25,6 +25,10 @@ export class Doors {
     for (let shard = 0; shard < PAYLOAD_SHARDS; shard++) await this.#open("work", shard);
   }
 
+  async evictRun(): Promise<void> {
+    await this.#open("evict", "run");
+  }
+
   /** Has the Run let go of payloads. */
   async wakeRun(): Promise<void> {
     await this.#open("work", "run");

@@ -53,6 +53,7 @@ async function fill(wire: Wire, number: number): Promise<void> {
     tokens: 4,
     policyVersion: null,
     saysVersion: false,
+    isFiltered: false,
   });
   const { client } = wire;
   const serial = wire.recorder.submit({ client, environment: NO_ENVIRONMENT, identity: null, groups: [sent] });

@@ -90,15 +90,17 @@ export class Recorder {
     return { check: "no answer is a refusal without a cause", checked: this.#answers, faults: this.#faults };
   }
 
-  #batch({ number, status, body, headers, sentAt, answeredAt, client }: Exchange): void {
+  #batch({ number, path, status, body, headers, sentAt, answeredAt, client }: Exchange): void {
     if (status !== 200) {
       this.#faults.push(`a request for a batch was answered ${status}: ${body.slice(0, 200)}`);
       return;
     }
     const { batch, lease_expires_at } = batchBody.parse(JSON.parse(body));
     if (batch === null) return;
+    const query = new URLSearchParams(path.slice(path.indexOf("?")));
     const delivery = {
       batch: Number(headers["lachesis-batch"]),
+      slice: query.has("rank") ? { rank: Number(query.get("rank")), of: Number(query.get("world_size")) } : null,
       step: Number(headers["lachesis-step"]),
       groups: batch.map(({ chaos }) => chaos),
       askedAt: sentAt,

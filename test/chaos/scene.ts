@@ -4,6 +4,10 @@ export const MAX_BATCHES_OFFPOLICY = 6;
 /** In steps. */
 export const MAX_STALENESS = 20;
 export const PAYLOAD_SHARDS = 3;
+/** Steps that delivered batches are kept for, all of which a rewind at the end goes back. */
+export const KEEP_STEPS = 10;
+/** Groups with a higher mean score are kept from trainers. */
+export const MAX_MEAN_SCORE = 1;
 
 export const ROLLOUT_LEASE_SECONDS = 3;
 export const BATCH_LEASE_SECONDS = 3;
@@ -88,4 +92,14 @@ export const ENVIRONMENTS: readonly EnvironmentScene[] = [
   },
 ];
 
-export const TRAINERS = ["trainer-0", "trainer-1"] as const;
+export interface TrainerScene {
+  readonly name: string;
+  /** Processes that take a batch in slices; 1 takes it whole. */
+  readonly ranks: number;
+}
+
+export const TRAINERS: readonly TrainerScene[] = [
+  { name: "trainer-0", ranks: 1 },
+  { name: "trainer-1", ranks: 1 },
+  { name: "ranks", ranks: 2 },
+];

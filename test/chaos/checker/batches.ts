@@ -1,16 +1,55 @@
-import { type Evidence, type Finding, sequencesIn } from "./evidence.ts";
+import { type Evidence, type Finding, joined, sequencesIn } from "./evidence.ts";
+import type { ServedBatch } from "./history.ts";
 
 /** A batch is the same whenever it comes. */
 export function sameBatch({ history, batches }: Evidence): Finding {
-  const faults = history.deliveries.flatMap(({ batch, step, groups }) => {
-    const first = batches.get(batch);
-    if (first === undefined) return [];
-    if (step !== first.step) return [`batch ${batch} came as step ${first.step} and as step ${step}`];
-    return groups.join() === first.groups.join()
-      ? []
-      : [`batch ${batch} came again with other groups or another order`];
+  const whole = history.deliveries.filter(({ slice }) => slice === null);
+  const faults = whole.flatMap((delivery) => {
+    const first = batches.get(delivery.batch);
+    return first === undefined ? [] : differences(first, delivery);
   });
-  return { check: "a batch that comes again is the same", checked: history.deliveries.length, faults };
+  return { check: "a batch that comes again is the same", checked: whole.length, faults };
+}
+
+/** Slices joined in the order of their ranks are the batch, and a rank's slice is the same whenever it comes. */
+export function slices({ history, batches }: Evidence): Finding {
+  const sliced = history.deliveries.filter(({ slice }) => slice !== null);
+  const bySlice = Map.groupBy(sliced, ({ batch, slice }) => `${batch} ${slice?.rank} of ${slice?.of}`);
+  const faults = [...bySlice.values()].flatMap(([first, ...again]) =>
+    first === undefined ? [] : again.flatMap((slice) => differences(first, slice)),
+  );
+  for (const [batch, deliveries] of Map.groupBy(sliced, (delivery) => delivery.batch)) {
+    const first = batches.get(batch);
+    for (const whole of joined(deliveries)) if (first !== undefined) faults.push(...differences(first, whole));
+  }
+  return { check: "slices joined in order are the batch", checked: sliced.length, faults };
+}
+
+/** A rewind serves every batch after its step again, as it was, in order, and nothing else. */
+export function rewound({ history, batches }: Evidence): Finding {
+  const { step, batches: again } = history.rewind;
+  const due = [...batches.values()].filter((batch) => batch.step > step);
+  const faults = due.flatMap((batch, place) => {
+    const served = again[place];
+    if (served === undefined) return [`batch ${batch.batch} was not served again after the rewind to step ${step}`];
+    return served.batch === batch.batch
+      ? differences(batch, served)
+      : [`after the rewind to step ${step} batch ${served.batch} came where batch ${batch.batch} was due`];
+  });
+  const more = again.slice(due.length).map(({ batch }) => `batch ${batch} came after the rewind's last`);
+  return {
+    check: "a rewind serves the batches after its step again",
+    checked: again.length,
+    faults: [...faults, ...more],
+  };
+}
+
+function differences(first: ServedBatch, other: ServedBatch): string[] {
+  const { batch } = first;
+  if (other.step !== first.step) return [`batch ${batch} came as step ${first.step} and as step ${other.step}`];
+  return other.groups.join() === first.groups.join()
+    ? []
+    : [`batch ${batch} came again with other groups or another order`];
 }
 
 /** Every step is one batch, and nobody missed one. */

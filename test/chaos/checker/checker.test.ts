@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Answer, History, Submission } from "./history.ts";
+import type { Answer, Delivery, History, Submission } from "./history.ts";
 import { judge } from "./index.ts";
 
 const RECEIVED: Answer = { status: 200, body: '{"status":"received"}', repeated: false };
@@ -7,11 +7,19 @@ const AGAIN: Answer = { ...RECEIVED, repeated: true };
 const OVER: Answer = { status: 409, body: '{"detail":"rollout lease 2 has ended: expired"}', repeated: false };
 
 function submission(environment: number, identity: string | null, ids: string[], answers: Answer[]): Submission {
-  const groups = ids.map((id) => ({ id, sequences: 2, policyVersion: 0 }));
+  const groups = ids.map((id) => ({ id, sequences: 2, policyVersion: 0, isFiltered: id === "c" }));
   return { client: `client-${environment}`, environment, identity, groups, attempts: answers.length, answers };
 }
 
-/** Two environments, batches of two groups; batch 1 is served to one trainer and then to the other, who acknowledges it. */
+function delivery(batch: number, trainer: string, groups: string[], rest: Partial<Delivery>): Delivery {
+  const times = { askedAt: 19 + batch, answeredAt: 21 + batch, heldUntil: 9_000 };
+  return { batch, step: batch, slice: null, groups, trainer, heard: true, ...times, ...rest };
+}
+
+/**
+ * Two environments, batches of two groups; batch 1 is served to one trainer, then in slices to a second, and then to a third,
+ * who acknowledges it. The filters drop one group.
+ */
 const GOOD: History = {
   batchSize: 4,
   maxStaleness: 3,
@@ -25,19 +33,13 @@ const GOOD: History = {
     submission(1, "lease 3", ["f"], [RECEIVED]),
   ],
   deliveries: [
-    {
-      batch: 1,
-      step: 1,
-      groups: ["a", "d"],
-      askedAt: 10,
-      answeredAt: 12,
-      heldUntil: 5_000,
-      trainer: "x",
-      heard: false,
-    },
-    { batch: 1, step: 1, groups: ["a", "d"], askedAt: 20, answeredAt: 22, heldUntil: 9_000, trainer: "y", heard: true },
-    { batch: 2, step: 2, groups: ["b", "f"], askedAt: 21, answeredAt: 23, heldUntil: 9_000, trainer: "x", heard: true },
+    delivery(1, "x", ["a", "d"], { askedAt: 10, answeredAt: 12, heldUntil: 5_000, heard: false }),
+    delivery(1, "y", ["a", "d"], {}),
+    delivery(2, "x", ["b", "f"], {}),
+    delivery(1, "z", ["a"], { slice: { rank: 0, of: 2 }, askedAt: 14, answeredAt: 16, heldUntil: 7_000 }),
+    delivery(1, "z", ["d"], { slice: { rank: 1, of: 2 }, askedAt: 15, answeredAt: 17, heldUntil: 7_000 }),
   ],
+  rewind: { step: 1, batches: [{ batch: 2, step: 2, groups: ["b", "f"] }] },
   acks: [
     { batch: 1, trainer: "x", status: 409, repeated: false, askedAt: 23, answeredAt: 24, answeredTime: 6_000 },
     { batch: 1, trainer: "y", status: 200, repeated: false, askedAt: 24, answeredAt: 25, answeredTime: 6_000 },
@@ -77,9 +79,14 @@ test("a good history passes", () => {
   expect(failing(GOOD)).toEqual([]);
 });
 
+test("so does one whose first batch came in slices alone", () => {
+  const acks = GOOD.acks.map((ack) => (ack.batch === 1 ? { ...ack, trainer: "z" } : ack));
+  expect(failing({ ...GOOD, deliveries: GOOD.deliveries.slice(2), acks })).toEqual([]);
+});
+
 test("a history of nothing proves nothing", () => {
-  const { submissions: _, deliveries: __, acks: ___, leases: ____, ...rest } = GOOD;
-  const empty = { ...rest, submissions: [], deliveries: [], acks: [], leases: [], payloadsEver: 0 };
+  const nothing = { submissions: [], deliveries: [], acks: [], leases: [], payloadsEver: 0 };
+  const empty = { ...GOOD, ...nothing, rewind: { step: 0, batches: [] } };
   expect(failing(empty)).toHaveLength(judge(empty).length);
 });
 
@@ -123,7 +130,11 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
   [
     "a group in two batches",
     but("deliveries", (list) => at(list, 2, { groups: ["a", "f"] })),
-    ["no group that was answered received is lost", "no group with a key or a lease is in batches twice"],
+    [
+      "no group that was answered received is lost",
+      "no group with a key or a lease is in batches twice",
+      "a rewind serves the batches after its step again",
+    ],
   ],
   [
     "a group twice in one batch",
@@ -131,18 +142,23 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
     [
       "no group that was answered received is lost",
       "no group with a key or a lease is in batches twice",
+      "a rewind serves the batches after its step again",
       "shares follow the weights within 12.0 %",
     ],
   ],
   [
     "a group that was refused",
     but("deliveries", (list) => at(list, 2, { groups: ["b", "e"] })),
-    ["no group that was answered received is lost", "batches hold nothing that was refused or never sent"],
+    [
+      "no group that was answered received is lost",
+      "batches hold nothing that was refused or never sent",
+      "a rewind serves the batches after its step again",
+    ],
   ],
   [
     "a group nobody sent",
     but("deliveries", (list) => at(list, 2, { groups: ["b", "f", "z"] })),
-    ["batches hold nothing that was refused or never sent"],
+    ["batches hold nothing that was refused or never sent", "a rewind serves the batches after its step again"],
   ],
   [
     "a batch that comes again in another order",
@@ -155,9 +171,46 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
     ["a batch that comes again is the same"],
   ],
   [
+    "a slice that comes again with other groups",
+    but("deliveries", (list) => [...list, ...list.slice(4).map((slice) => ({ ...slice, groups: ["a"] }))]),
+    ["slices joined in order are the batch"],
+  ],
+  [
+    "slices that leave something out",
+    but("deliveries", (list) => at(list, 4, { groups: [] })),
+    ["slices joined in order are the batch"],
+  ],
+  [
+    "a slice of another step",
+    but("deliveries", (list) => at(list, 3, { step: 2 })),
+    ["slices joined in order are the batch"],
+  ],
+  [
+    "a group that the filters drop",
+    but("submissions", (list) =>
+      at(list, 1, { groups: [{ id: "b", sequences: 2, policyVersion: 0, isFiltered: true }] }),
+    ),
+    ["no group that the filters drop is in a batch"],
+  ],
+  [
+    "a rewind that leaves a batch out",
+    but("rewind", (rewind) => ({ ...rewind, step: 0 })),
+    ["a rewind serves the batches after its step again"],
+  ],
+  [
+    "a rewind to an earlier step than was asked for",
+    but("rewind", ({ batches }) => ({ step: 2, batches })),
+    ["a rewind serves the batches after its step again"],
+  ],
+  [
+    "a rewind that serves another batch",
+    but("rewind", ({ step }) => ({ step, batches: [{ batch: 2, step: 2, groups: ["f", "b"] }] })),
+    ["a rewind serves the batches after its step again"],
+  ],
+  [
     "two batches of one step",
     but("deliveries", (list) => at(list, 2, { step: 1 })),
-    ["steps follow each other as ids do, without a gap"],
+    ["steps follow each other as ids do, without a gap", "a rewind serves the batches after its step again"],
   ],
   [
     "a batch that nobody saw",
@@ -167,13 +220,17 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
       "steps follow each other as ids do, without a gap",
       "acks come from trainers that had the batch",
       "every batch is acknowledged in the end",
+      "a rewind serves the batches after its step again",
     ],
   ],
   [
     "a batch that is too small",
     but("submissions", (list) => [
       ...list.filter(({ identity }) => identity !== "lease 3"),
-      { ...submission(1, "lease 3", [], [RECEIVED]), groups: [{ id: "f", sequences: 1, policyVersion: 0 }] },
+      {
+        ...submission(1, "lease 3", [], [RECEIVED]),
+        groups: [{ id: "f", sequences: 1, policyVersion: 0, isFiltered: false }],
+      },
     ]),
     ["every batch has 4 sequences", "shares follow the weights within 12.0 %"],
   ],

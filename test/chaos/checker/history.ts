@@ -10,6 +10,8 @@ export interface SentGroup {
   readonly sequences: number;
   /** Null where the client doesn't know what the server takes for it. */
   readonly policyVersion: number | null;
+  /** Whether the run's filters keep it from trainers. */
+  readonly isFiltered: boolean;
 }
 
 /** A definite answer that left the server whole: neither a 5xx nor a 429. */
@@ -24,7 +26,10 @@ export interface Answer {
 export interface Submission {
   readonly client: string;
   readonly environment: number;
-  /** What makes its requests the same to the server: `key K`, `lease L`; null for a client that names nothing. */
+  /**
+   * What makes its requests the same to the server: `key K`, `lease L`, `contents C`; null for a client that names nothing to
+   * a server that doesn't look at contents.
+   */
   readonly identity: string | null;
   readonly groups: readonly SentGroup[];
   /** Requests that its client sent. */
@@ -33,10 +38,12 @@ export interface Submission {
   readonly answers: readonly Answer[];
 }
 
-/** A batch that left the server whole. */
+/** A batch, or a slice of one, that left the server whole. */
 export interface Delivery {
   readonly batch: number;
   readonly step: number;
+  /** Null for a batch that was not cut. */
+  readonly slice: { readonly rank: number; readonly of: number } | null;
   /** Ids of its groups, in order. */
   readonly groups: readonly string[];
   /** When its request went to the server. */
@@ -93,6 +100,15 @@ export interface StoredPayload {
   readonly known: boolean;
 }
 
+/** What came when all was drained and the trainer went back to an earlier step. */
+export interface Rewind {
+  readonly step: number;
+  readonly batches: readonly ServedBatch[];
+}
+
+/** A batch as it was served. Its groups are ids, in order. */
+export type ServedBatch = Pick<Delivery, "batch" | "step" | "groups">;
+
 export interface History {
   readonly batchSize: number;
   readonly maxStaleness: number;
@@ -103,6 +119,7 @@ export interface History {
   readonly acks: readonly AckAnswer[];
   /** Batches that a trainer ever gave back, or tried to. */
   readonly released: readonly number[];
+  readonly rewind: Rewind;
   readonly leases: readonly LeaseOnRecord[];
   readonly environments: readonly EnvironmentOnRecord[];
   /** The last step at which all environments were alive and busy: later batches are the rest. */

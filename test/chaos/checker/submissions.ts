@@ -21,9 +21,9 @@ export function sameAnswers({ history }: Evidence): Finding {
   return { check: "the same key or lease gets the same answer", checked: named.length, faults };
 }
 
-/** A key is new once. Which of the answers to it arrived is not known, so there may be no answer that says so. */
+/** A key is new once, and so are contents. Which of the answers to it arrived is not known, so there may be no answer that says so. */
 export function newOnce({ history }: Evidence): Finding {
-  const keyed = history.submissions.filter(({ identity }) => identity?.startsWith("key "));
+  const keyed = history.submissions.filter(({ identity }) => identity !== null && /^(key|contents) /.test(identity));
   const faults = keyed.flatMap(({ identity, answers }) => {
     const firsts = answers.filter(({ status, repeated }) => status === 200 && !repeated).length;
     return firsts <= 1 ? [] : [`${identity} was answered ${firsts} times as if it were new`];
@@ -59,7 +59,16 @@ export function nothingLost({ history, batches, acknowledged }: Evidence): Findi
   return { check: "no group that was answered received is lost", checked, faults };
 }
 
-/** A group with a key or a lease is in one batch, once. */
+/** What the run's filters drop is in no batch. */
+export function filtersKept({ sent, batches }: Evidence): Finding {
+  const filtered = [...sent.values()].filter(({ group }) => group.isFiltered);
+  const faults = [...batches.values()].flatMap(({ batch, groups }) =>
+    groups.filter((id) => sent.get(id)?.group.isFiltered === true).map((id) => `group ${id} is in batch ${batch}`),
+  );
+  return { check: "no group that the filters drop is in a batch", checked: filtered.length, faults };
+}
+
+/** A group with a key or a lease, or that is told by its contents, is in one batch, once. */
 export function nothingTwice({ sent, batches }: Evidence): Finding {
   const places = new Map<string, number[]>();
   for (const [id, { groups }] of batches)

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { pause } from "../random.ts";
 import { ROLLOUT_LEASE_SECONDS } from "../scene.ts";
 import type { EnvironmentClient } from "./client.ts";
-import { makeGroup } from "./groups.ts";
+import { FILTERED_SHARE, makeGroup } from "./groups.ts";
 import { Repeats } from "./repeats.ts";
 
 const answer = z.object({
@@ -96,6 +96,7 @@ async function submit(client: EnvironmentClient, repeats: Repeats, lease: Lease,
       tokens: scene.tokens,
       policyVersion: lease.policy_version,
       saysVersion: false,
+      isFiltered: wire.random.chance(FILTERED_SHARE),
     }),
   );
   const serial = wire.recorder.submit({

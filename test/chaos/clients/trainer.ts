@@ -1,10 +1,8 @@
-import { z } from "zod";
 import type { Counts } from "../counts.ts";
 import { pause } from "../random.ts";
 import { BATCH_LEASE_SECONDS } from "../scene.ts";
+import { giveBack, takeInSlices, takeWhole } from "./takes.ts";
 import type { Wire } from "./wire.ts";
-
-const body = z.object({ batch: z.array(z.unknown()).nullable() });
 
 /** What a trainer does with a batch, each as often as its number says. */
 const PLANS = {
@@ -20,6 +18,8 @@ const PLANS = {
 
 export interface TrainerOptions {
   readonly wire: Wire;
+  /** Processes that take a batch in slices; 1 takes it whole. */
+  readonly ranks: number;
   readonly counts: Counts;
   readonly isOn: () => boolean;
   /** Whether it does all that can go wrong, or trains and acknowledges alone. */
@@ -32,17 +32,15 @@ export async function train(options: TrainerOptions): Promise<void> {
 }
 
 /** Returns whether there was a batch. */
-export async function trainOnce({ wire, counts, isWild }: TrainerOptions): Promise<boolean> {
+export async function trainOnce({ wire, ranks, counts, isWild }: TrainerOptions): Promise<boolean> {
   const { random, client } = wire;
-  const query = `lease=${BATCH_LEASE_SECONDS}&wait=${isWild() ? 1 : 0}&trainer=${client}`;
-  const heard = await wire.ask("GET", `/batch?${query}`);
-  if (heard?.status !== 200) {
+  const wait = isWild() ? 1 : 0;
+  const taken = await (ranks === 1 ? takeWhole(wire, wait) : takeInSlices(wire, ranks, wait));
+  if (taken === null) {
     await pause(random.between(20, 100));
     return false;
   }
-  if (body.parse(JSON.parse(heard.body)).batch === null) return false;
-  const id = Number(heard.headers.get("lachesis-batch"));
-  const step = Number(heard.headers.get("lachesis-step"));
+  const { id, step } = taken;
   const plan = isWild() ? random.pick(PLANS) : "acknowledge";
   counts.add(`trainer_${plan}`);
   const acknowledge = async () => {
@@ -63,8 +61,7 @@ export async function trainOnce({ wire, counts, isWild }: TrainerOptions): Promi
       await acknowledge();
       break;
     case "release":
-      wire.recorder.releasing(id);
-      await wire.insist("POST", `/batches/${id}/release`, { body: { trainer: client } });
+      await giveBack(wire, id);
       break;
     case "crash":
       await pause(random.between(50, 300));

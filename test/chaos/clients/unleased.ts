@@ -2,7 +2,7 @@ import { z } from "zod";
 import { pause } from "../random.ts";
 import { MAX_STALENESS } from "../scene.ts";
 import type { EnvironmentClient } from "./client.ts";
-import { makeGroup } from "./groups.ts";
+import { FILTERED_SHARE, makeGroup } from "./groups.ts";
 import { Repeats } from "./repeats.ts";
 
 const status = z.object({ current_step: z.int(), self_queue_size: z.int() });
@@ -13,7 +13,7 @@ const LONG_SHARE = 0.04;
 
 /**
  * Hands in groups at its own pace, as Atropos environments do: as long as few of its own are queued. With a key each is in
- * exactly one batch; without one, at least in one.
+ * exactly one batch; without one, at least in one, and in exactly one of a run that tells requests by their contents.
  */
 export async function submitUnleased(client: EnvironmentClient): Promise<void> {
   const { wire, environment, scene, isOn } = client;
@@ -27,11 +27,11 @@ export async function submitUnleased(client: EnvironmentClient): Promise<void> {
     }
     await submit(client, repeats, number++, known.current_step);
   }
-  if (scene.way !== "plain") await repeats.again();
+  if (scene.way !== "plain" || client.deduplicates) await repeats.again();
 }
 
 async function submit(
-  { wire, environment, scene }: EnvironmentClient,
+  { wire, environment, scene, deduplicates }: EnvironmentClient,
   repeats: Repeats,
   number: number,
   step: number,
@@ -47,13 +47,15 @@ async function submit(
       tokens: isKeyed || random.next() > LONG_SHARE ? scene.tokens : LONG_TOKENS,
       policyVersion: isKeyed ? versionAt(step, random.next()) : null,
       saysVersion: isKeyed,
+      isFiltered: isKeyed && random.chance(FILTERED_SHARE),
     }),
   );
   const key = `${client}/${number}`;
+  const unnamed = deduplicates ? `contents ${key}` : null;
   const serial = recorder.submit({
     client,
     environment,
-    identity: isKeyed ? `key ${key}` : null,
+    identity: isKeyed ? `key ${key}` : unnamed,
     groups: groups.map(({ sent }) => sent),
   });
   const bodies = groups.map(({ body }) => body);
