@@ -128,6 +128,37 @@ describe("a path", () => {
   });
 });
 
+test.each<[path: string, body: unknown, loc: string[], known: string]>([
+  ["/policy", { endpoint: [] }, ["body", "endpoint"], "version, endpoints"],
+  ["/batches/1/ack", { trainr: "a" }, ["body", "trainr"], "step, metrics, trainer"],
+  [
+    "/register",
+    { ...REGISTRATION, filters: { equal_score: true } },
+    ["body", "filters", "equal_score"],
+    "equal_scores, min_mean_score, max_mean_score, max_sequence_length",
+  ],
+])("%s with a field it doesn't know is refused, and told which there are", async (path, body, loc, known) => {
+  const { status, text } = await call("POST", `/runs/${freshRun()}${path}`, body);
+  expect(status).toBe(422);
+  const message = `No such field; there are: ${known}`;
+  expect(JSON.parse(text)).toEqual({ detail: [{ type: "extra_forbidden", loc, msg: message }] });
+});
+
+test("a query for a batch that is misspelt doesn't take one", async () => {
+  const run = freshRun();
+  await call("POST", `/runs/${run}/register`, REGISTRATION);
+  await call("POST", `/runs/${run}/scored_data`, GROUP);
+  const { status, text } = await call("GET", `/runs/${run}/batch?leese=60`);
+  expect(status).toBe(422);
+  expect(text).toContain("wait, lease, trainer, rank, world_size");
+  expect(await stepOf(run)).toBe(0);
+});
+
+test("fields that the stock API doesn't know are taken and ignored, as it does", async () => {
+  const run = freshRun();
+  expect((await call("POST", `/runs/${run}/register`, { ...REGISTRATION, more: 1 })).status).toBe(200);
+});
+
 test("groups larger than a batch are named one by one, and the request is not taken", async () => {
   const run = freshRun();
   await call("POST", `/runs/${run}/register`, { ...REGISTRATION, batch_size: 1 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { wholeNumber } from "./fields.ts";
+import { onlyFields, wholeNumber } from "./fields.ts";
 import { runName } from "./names.ts";
 
 /** Messages about batches that are held, dropped groups, and forks. See docs/PROTOCOL.md. */
@@ -30,7 +30,7 @@ export const droppedList = z.object({
 export const droppedQuery = z.object({ limit: wholeNumber("groups at most", { min: 1, max: 1_000 }).default(100) });
 export const droppedId = z.object({ group: wholeNumber("a dropped group", { min: 1 }) });
 
-export const forkBody = z.object({
+export const forkBody = onlyFields({
   from: runName.describe("the run to begin from"),
   step: wholeNumber("the step to begin from; null for now", { min: 0 }).nullable().default(null),
 });
@@ -41,13 +41,13 @@ export const forkAnswer = z.object({
   groups: z.int().meta({ description: "groups copied" }),
 });
 
-export const ackBody = z.object({
+export const ackBody = onlyFields({
   step: wholeNumber("the trainer's own step", { min: 0 }).nullable().default(null),
   metrics: z.record(z.string().min(1).max(256), z.number()).default({}).describe("shown by /status?explain"),
   trainer: trainerName.nullable().default(null),
 });
 
-export const releaseBody = z.object({ trainer: trainerName.nullable().default(null) });
+export const releaseBody = onlyFields({ trainer: trainerName.nullable().default(null) });
 
 export const batchChange = z.object({
   status: z.enum(["acknowledged", "released"]),

@@ -131,3 +131,14 @@ export function nullableText(description: string, maxLength: number) {
     })
     .meta({ type: ["string", "null"], description, maxLength });
 }
+
+/**
+ * An object of these fields and no others: a misspelt one would change nothing, and nobody would notice. For messages of ours
+ * alone, as clients of the stock API send it more than it knows.
+ */
+export function onlyFields<Shape extends z.ZodRawShape>(shape: Shape) {
+  const known = Object.keys(shape).join(", ");
+  return z.strictObject(shape, {
+    error: ({ code }) => (code === "unrecognized_keys" ? `No such field; there are: ${known}` : undefined),
+  });
+}

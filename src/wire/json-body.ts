@@ -29,7 +29,7 @@ export async function optionalJsonBody<T>(request: Request, schema: z.ZodType<T>
 export function validate<T>(value: unknown, schema: z.ZodType<T>, place: "body" | "query" | "path" | "header"): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw unprocessable(result.error.issues.map((issue) => scanError(issue, place)));
+  throw unprocessable(result.error.issues.flatMap((issue) => scanErrors(issue, place)));
 }
 
 async function smallText(request: Request): Promise<string> {
@@ -45,14 +45,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-function scanError(issue: z.core.$ZodIssue, place: string): ScanError {
+function scanErrors(issue: z.core.$ZodIssue, place: string): ScanError[] {
   const loc = [place, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({ type: "extra_forbidden", loc: [...loc, key], msg: issue.message }));
   if (issue.code === "custom") {
     const type: unknown = issue.params?.["type"];
-    return { type: typeof type === "string" ? type : "value_error", loc, msg: issue.message, ...inputOf(issue.input) };
+    return [
+      { type: typeof type === "string" ? type : "value_error", loc, msg: issue.message, ...inputOf(issue.input) },
+    ];
   }
   const type = issue.code === "invalid_type" && issue.expected === "object" ? "model_attributes_type" : "value_error";
-  return { type, loc, msg: issue.message, ...inputOf(issue.input) };
+  return [{ type, loc, msg: issue.message, ...inputOf(issue.input) }];
 }
 
 function inputOf(input: unknown): Pick<ScanError, "input"> {

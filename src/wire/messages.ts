@@ -10,7 +10,7 @@ import {
   MAX_KEEP_STEPS,
 } from "../../durable-objects/run/registration.ts";
 import { trainerName } from "./batches.ts";
-import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
+import { finiteNumber, nullableText, onlyFields, text, wholeNumber } from "./fields.ts";
 import { leasingFields } from "./rollouts.ts";
 
 /** Bodies, queries and answers of the wire; scored groups alone are read by the scanner. See docs/PROTOCOL.md. */
@@ -30,15 +30,14 @@ export const MAX_WORLD_SIZE = 4_096;
 /** Longest a trainer may hold a batch before it acknowledges it, in seconds. */
 export const MAX_BATCH_LEASE_SECONDS = 86_400;
 
-const filtersField = z
-  .object({
-    equal_scores: z.boolean().default(false).describe("drop groups whose scores are all equal"),
-    min_mean_score: finiteNumber("drop groups with a lower mean score").nullable().default(null),
-    max_mean_score: finiteNumber("drop groups with a higher mean score").nullable().default(null),
-    max_sequence_length: wholeNumber("drop groups with a longer sequence, in tokens", { min: 1 })
-      .nullable()
-      .default(null),
-  })
+const filtersField = onlyFields({
+  equal_scores: z.boolean().default(false).describe("drop groups whose scores are all equal"),
+  min_mean_score: finiteNumber("drop groups with a lower mean score").nullable().default(null),
+  max_mean_score: finiteNumber("drop groups with a higher mean score").nullable().default(null),
+  max_sequence_length: wholeNumber("drop groups with a longer sequence, in tokens", { min: 1 })
+    .nullable()
+    .default(null),
+})
   .default(NO_FILTERS)
   .describe("groups that are kept from trainers");
 
@@ -90,7 +89,7 @@ export const registerEnvironmentBody = z.object({
 
 export const environmentId = z.object({ env_id: wholeNumber("the id register-env answered with", { min: 0 }) });
 
-export const batchQuery = z.object({
+export const batchQuery = onlyFields({
   wait: finiteNumber("seconds to wait for a batch", { min: 0, max: MAX_WAIT_SECONDS }).optional(),
   lease: finiteNumber("seconds to hold the batch; it is served again unless acknowledged within them", {
     min: 1,

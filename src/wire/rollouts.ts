@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { finiteNumber, nullableText, text, wholeNumber } from "./fields.ts";
+import { finiteNumber, nullableText, onlyFields, text, wholeNumber } from "./fields.ts";
 
 /** Messages about rollout leases, inference endpoints, evaluations and environments' states. See docs/PROTOCOL.md. */
 
@@ -53,7 +53,7 @@ export type Endpoint = z.infer<typeof endpoint>;
 
 const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
-export const newEndpoint = z.object({
+export const newEndpoint = onlyFields({
   url: z
     .url({ protocol: /^https?$/, error: "an endpoint's url is an http or https address" })
     .max(2_048)
@@ -72,7 +72,7 @@ export const newEndpoint = z.object({
   max_evaluation_requests: wholeNumber("completions for evaluation at once", { min: 1, max: 100_000 }).default(64),
 });
 
-export const policyBody = z.object({
+export const policyBody = onlyFields({
   version: wholeNumber("the policy version that is served from now on: the step of the last batch it learned from", {
     min: 0,
   }).optional(),
@@ -115,7 +115,7 @@ export const rolloutLease = z.object({
 });
 export type RolloutLease = z.infer<typeof rolloutLease>;
 
-export const leasesBody = z.object({
+export const leasesBody = onlyFields({
   env_id: wholeNumber("the id register-env answered with", { min: 0 }),
   count: wholeNumber("leases wanted at most", { min: 1, max: MAX_LEASES }).default(1),
   wait: finiteNumber("seconds to wait for the first", { min: 0, max: MAX_LEASE_WAIT_SECONDS }).default(0),
@@ -135,13 +135,12 @@ export type LeasesAnswer = z.infer<typeof leasesAnswer>;
 export const outcome = z.enum(["submitted", "skipped", "evaluated", "failed", "expired", "cancelled"]);
 export type Outcome = z.infer<typeof outcome>;
 
-export const renewBody = z.object({
-  failure: z
-    .object({
-      reason,
-      message: text("what happened", 65_536).default(""),
-      endpoint_fault: z.boolean().default(false).describe("whether the inference endpoint is to blame"),
-    })
+export const renewBody = onlyFields({
+  failure: onlyFields({
+    reason,
+    message: text("what happened", 65_536).default(""),
+    endpoint_fault: z.boolean().default(false).describe("whether the inference endpoint is to blame"),
+  })
     .nullable()
     .default(null)
     .describe("why another attempt is needed; counted, and another endpoint is chosen if this one is to blame"),
@@ -153,7 +152,7 @@ export const renewAnswer = z.discriminatedUnion("status", [
 ]);
 export type RenewAnswer = z.infer<typeof renewAnswer>;
 
-export const closeBody = z.object({
+export const closeBody = onlyFields({
   outcome: z.enum(["skipped", "evaluated", "failed"]),
   reason: reason.nullable().default(null).describe("required unless evaluated"),
   message: text("what happened", 65_536).default(""),
@@ -169,7 +168,7 @@ export const closeAnswer = z.object({
 });
 export type CloseAnswer = z.infer<typeof closeAnswer>;
 
-export const backlogBody = z.object({
+export const backlogBody = onlyFields({
   items: z
     .array(z.unknown())
     .max(100)
@@ -178,7 +177,7 @@ export const backlogBody = z.object({
 
 export const backlogAnswer = z.object({ status: z.literal("noted"), items: z.int() });
 
-export const stateBody = z.object({
+export const stateBody = onlyFields({
   version: wholeNumber("the version that was read; 0 if there was no state", { min: 0 }),
   state: z.unknown(),
 });

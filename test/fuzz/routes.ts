@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Field, Fields } from "./settings-oracle.ts";
+import type { Field, Fields, Message } from "./settings-oracle.ts";
 import type { Section } from "./snapshot.ts";
 import { type Tree, treeOf } from "./tree.ts";
 
@@ -9,7 +9,7 @@ export interface FuzzedRoute {
   /** `{id}` stands for an id. */
   readonly path: string;
   readonly body: fc.Arbitrary<Tree>;
-  readonly judged: { readonly groups: "group" | "list" } | { readonly fields: Fields; readonly optional?: boolean };
+  readonly judged: { readonly groups: "group" | "list" } | Message;
   readonly changes: readonly Section[];
   /** Statuses of a body that is as it should be. */
   readonly answers: readonly number[];
@@ -217,11 +217,11 @@ export const ROUTES: readonly FuzzedRoute[] = [
     answers: [200, 409, 422],
   },
   {
-    ...{ method: "POST", path: "/register", body: registration, judged: { fields: REGISTER } },
+    ...{ method: "POST", path: "/register", body: registration, judged: { fields: REGISTER, isStock: true } },
     ...{ changes: ["state", "step", "trainer", "policy"], answers: [200, 409, 422] },
   },
   {
-    ...{ method: "POST", path: "/register-env", body: environment, judged: { fields: REGISTER_ENV } },
+    ...{ method: "POST", path: "/register-env", body: environment, judged: { fields: REGISTER_ENV, isStock: true } },
     // Groups may have come with its id before it did.
     ...{ changes: ["environments", "queue", "outcomes"], answers: [200] },
   },
@@ -230,14 +230,14 @@ export const ROUTES: readonly FuzzedRoute[] = [
       method: "POST",
       path: "/disconnect-env",
       body: record({ env_id: id }, ["env_id"]),
-      judged: { fields: ENV_ID },
+      judged: { fields: ENV_ID, isStock: true },
     },
     ...{ changes: ["environments", "queue"], answers: [200] },
   },
   {
     ...{ method: "GET", path: "/status-env", body: record({ env_id: id }, ["env_id"]) },
     // Without a body, several environments may be meant.
-    ...{ judged: { fields: ENV_ID, optional: true }, changes: [], answers: [200, 404, 422] },
+    ...{ judged: { fields: ENV_ID, optional: true, isStock: true }, changes: [], answers: [200, 404, 422] },
   },
   {
     ...{ method: "POST", path: "/leases", judged: { fields: LEASES } },

@@ -5,7 +5,8 @@ export type Field = { readonly optional?: boolean; readonly nullable?: boolean }
   | { readonly is: "one of"; readonly values: readonly string[] }
   | { readonly is: "boolean" | "anything" }
   | { readonly is: "list"; readonly of: Field; readonly longest: number }
-  | { readonly is: "object"; readonly fields: Fields }
+  /** Other fields are refused, unless it is a message of the stock API. */
+  | { readonly is: "object"; readonly fields: Fields; readonly isStock?: boolean }
   | { readonly is: "numbers by name" }
 );
 export type Fields = Readonly<Record<string, Field>>;
@@ -33,8 +34,15 @@ function edgesOf(field: Field): unknown[] {
   }
 }
 
-/** Judges a decoded body. With `optional` an empty one is valid. */
-export function judgeSettings(text: string, fields: Fields, optional = false): Verdict {
+export interface Message {
+  readonly fields: Fields;
+  /** Whether an empty body is valid. */
+  readonly optional?: boolean;
+  readonly isStock?: boolean;
+}
+
+/** Judges a decoded body. */
+export function judgeSettings(text: string, { fields, optional = false, isStock = false }: Message): Verdict {
   if (text === "") return optional ? "valid" : "refused";
   let value: unknown;
   try {
@@ -42,7 +50,7 @@ export function judgeSettings(text: string, fields: Fields, optional = false): V
   } catch {
     return "refused";
   }
-  return judge(value, { is: "object", fields });
+  return judge(value, { is: "object", fields, isStock });
 }
 
 /** The worst of several verdicts: one refusal is enough, and what is left open leaves all open. */
@@ -79,6 +87,7 @@ function judge(value: unknown, field: Field): Verdict {
         : "refused";
     case "object":
       if (!isObject(value)) return "refused";
+      if (!field.isStock && Object.keys(value).some((name) => !Object.hasOwn(field.fields, name))) return "refused";
       return worst(Object.entries(field.fields).map(([name, each]) => judge(ownValue(value, name), each)));
   }
 }

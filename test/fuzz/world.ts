@@ -176,7 +176,7 @@ function judge({ route, path, posted, headers }: Attempt): Judged {
   const text = new TextDecoder("utf-8", { ignoreBOM: true, fatal: false }).decode(posted.text);
   // Whether small bodies may begin with a byte order mark, or hold what is not UTF-8, nobody says.
   if (text.startsWith("\ufeff") || text.includes("\ufffd")) return { verdict: "open" };
-  return { verdict: judgeSettings(text, how.fields, how.optional) };
+  return { verdict: judgeSettings(text, how) };
 }
 
 /** Whether a valid body may be refused for what the run is: an id nobody has, a group too large for a batch. */
