@@ -20,6 +20,8 @@ export interface TrainerAck {
   readonly metrics: Readonly<Record<string, number>>;
   /** As it calls itself, or null. */
   readonly trainer: string | null;
+  /** The hold that it was told of with the batch, or null. */
+  readonly hold: number | null;
 }
 
 export type Registered =
@@ -28,10 +30,16 @@ export type Registered =
   /** Some batches after the step it resumes from are gone: all are there from step `keptFrom` on. */
   | { readonly status: "not_kept"; readonly step: number; readonly keptFrom: number };
 
+/** Why a batch isn't its trainer's to acknowledge. */
+export type HoldRefusal =
+  /** Somebody else has got the batch since; null: a trainer without a name, or one whose hold is over too. */
+  | { readonly status: "held"; readonly holder: string | null }
+  /** A rewind has opened it, and nobody has got it since. */
+  | { readonly status: "rewound" };
+
 /** What an ack or a release did. */
 export type BatchChange =
-  /** Another trainer holds the batch now. */
-  | { readonly status: "held"; readonly holder: string }
+  | HoldRefusal
   | { readonly status: "changed"; readonly repeated: boolean }
   /** No batch has that id: `last` is the highest there is. */
   | { readonly status: "unknown"; readonly last: number };

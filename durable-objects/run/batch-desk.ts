@@ -1,7 +1,7 @@
 import type { BatchChange, TakenBatch, TrainerAck } from "./answers.ts";
 import type { Batch } from "./batches.ts";
 import type { Explanation } from "./explain.ts";
-import { type BatchRequest, HandOut, type HandOutHost } from "./hand-out.ts";
+import { type BatchRequest, HandOut, type HandOutHost, type Holder } from "./hand-out.ts";
 import type { RunParts } from "./parts.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { type Served, Waiters } from "./waiters.ts";
@@ -36,6 +36,7 @@ export class BatchDesk {
       ...{ transaction: host.transaction, wakeAt: host.wakeAt, drop: host.drop },
       freed: () => this.wake(),
       formed: (batch, request, now) => this.#formed(batch, request, now),
+      again: (batch, request) => this.#again(batch, request),
       roomCame: host.wakeEnvironments,
     });
     this.#waiters = new Waiters(
@@ -58,15 +59,24 @@ export class BatchDesk {
   async take(waitMs: number, asked: Partial<BatchRequest>): Promise<TakenBatch> {
     const now = Date.now();
     const request: BatchRequest = { leaseMs: 0, trainer: null, slice: null, ...asked, askedAt: now };
-    if (this.#waiters.count === 0) for (const { answer } of this.#serve([request])) return answer;
+    // Whoever waits goes first, but a slice is there for its rank alone.
+    const isNext = this.#waiters.count === 0 || this.handOut.isDue(this.#host.parts().batches, request, now);
+    if (isNext) for (const { answer } of this.#serve([request])) return answer;
     this.#watchdog.polled(now);
     const look = this.#watchdog.nextLook(now, this.#waiters.count);
     if (look !== null) this.#host.wakeAt(look);
     return waitMs > 0 ? this.#waiters.wait(request, waitMs) : this.#nothing(null);
   }
 
-  acknowledge(batch: number, { step, metrics, trainer }: TrainerAck): BatchChange {
-    const refusal = this.#refusal(batch, trainer);
+  /** The last byte of a batch, or of a rank's slice, has left. */
+  delivered(batch: number, epoch: number, rank: number | null): void {
+    if (!this.handOut.delivered(this.#host.parts().batches, batch, epoch, rank)) return;
+    this.#watchdog.progressed(Date.now());
+    this.#host.scheduleDiscard();
+  }
+
+  acknowledge(batch: number, { step, metrics, trainer, hold }: TrainerAck): BatchChange {
+    const refusal = this.#refusal(batch, { trainer, hold });
     if (refusal !== null) return refusal;
     const { batches, state } = this.#host.parts();
     const changed = this.#host.transaction(() => {
@@ -76,6 +86,7 @@ export class BatchDesk {
       return true;
     });
     if (changed) {
+      this.#watchdog.progressed(Date.now());
       this.#host.scheduleDiscard();
       this.#host.telemetry.acknowledged();
       this.#host.log("batch acknowledged", { batch, trainer, step });
@@ -83,11 +94,11 @@ export class BatchDesk {
     return { status: "changed", repeated: !changed };
   }
 
-  release(batch: number, trainer: string | null): BatchChange {
-    const refusal = this.#refusal(batch, trainer);
+  release(batch: number, holder: Holder): BatchChange {
+    const refusal = this.#refusal(batch, holder);
     if (refusal !== null) return refusal;
     const released = this.handOut.release(this.#host.parts().batches, batch);
-    if (released) this.#host.log("batch released", { batch, trainer });
+    if (released) this.#host.log("batch released", { batch, trainer: holder.trainer });
     return { status: "changed", repeated: !released };
   }
 
@@ -125,11 +136,13 @@ export class BatchDesk {
   }
 
   *#serve(requests: readonly BatchRequest[]): Generator<Served<BatchRequest, TakenBatch>> {
+    let isDry = false;
     for (const request of requests) {
+      // There may still be slices for ranks, and for nobody else.
+      if (isDry && request.slice === null) continue;
       const answer = this.handOut.take(this.#host.parts(), request, Date.now());
-      if (answer === null) break;
-      this.#watchdog.handedOut(Date.now());
-      yield { request, answer };
+      if (answer !== null) yield { request, answer };
+      else isDry = true;
     }
   }
 
@@ -140,15 +153,22 @@ export class BatchDesk {
     return { status: this.#host.parts().state.registration === null ? "unregistered" : "none" };
   }
 
-  #refusal(batch: number, trainer: string | null): BatchChange | null {
+  #refusal(batch: number, holder: Holder): BatchChange | null {
     const { batches, state } = this.#host.parts();
     if (batch < 1 || batch >= state.nextBatch) return { status: "unknown", last: state.nextBatch - 1 };
-    const holder = this.handOut.holder(batches, batch, trainer, Date.now());
-    return holder === null ? null : { status: "held", holder };
+    return this.handOut.refusal(batches, batch, holder, Date.now());
+  }
+
+  /** To serve the same batch over and over is no progress. */
+  #again({ id, trainer: last, leaseUntil, rewound }: Batch, { trainer, askedAt }: BatchRequest): void {
+    const now = Date.now();
+    this.#watchdog.polled(now, now - askedAt);
+    this.#host.log("batch served again", { batch: id, rewound, lease_over: leaseUntil > 0, trainer, last });
   }
 
   #formed(batch: Batch, { askedAt, trainer }: BatchRequest, now: number): void {
     const { id, step, groups, leaseUntil } = batch;
+    this.#watchdog.progressed(now);
     this.#host.scheduleDiscard();
     this.#host.telemetry.batchHandedOut({ step, groups, waitedMs: now - askedAt, now });
     const sequences = groups.reduce((sum, group) => sum + group.sequences, 0);

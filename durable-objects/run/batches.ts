@@ -33,6 +33,8 @@ export interface Batch extends Hold {
   readonly groups: readonly BatchGroup[];
   /** Grows when somebody else gets to hold it, or nobody: what is said of an earlier hold counts no more. */
   readonly epoch: number;
+  /** A rewind has opened it again, and nobody has got it since: an ack that comes now is of before. */
+  readonly rewound: boolean;
 }
 
 /** A batch that was delivered and is kept for a while. */
@@ -58,6 +60,7 @@ type BatchRow = {
   world_size: number;
   ranks: string;
   epoch: number;
+  rewound: number;
 };
 
 /** Groups listed in one row: about 1 MB of JSON. */
@@ -65,6 +68,12 @@ const GROUPS_PER_PART = 8_000;
 
 /** Batches read at a time. */
 const PER_ROUND = 4;
+
+/** What becomes of a batch, as `delivered` in its row says. */
+const OPEN = 0;
+const KEPT = 1;
+/** Its payloads are being let go: it is no longer there for anybody. */
+const LEAVING = 2;
 
 /** Batches that were handed out, until their payloads are let go. */
 export class Batches {
@@ -95,7 +104,7 @@ export class Batches {
   add(batch: Batch): void {
     this.#sql.exec(
       `INSERT INTO batch (id, step, delivered, lease_until, trainer, world_size, ranks, bytes)
-       VALUES (?, ?, 0, ?, ?, ?, ?, ?)`,
+       VALUES (?, ?, ${OPEN}, ?, ?, ?, ?, ?)`,
       batch.id,
       batch.step,
       batch.leaseUntil,
@@ -121,7 +130,7 @@ export class Batches {
     const batch = this.#open.get(id);
     if (batch === undefined) return false;
     this.#open.delete(id);
-    this.#sql.exec("UPDATE batch SET delivered = 1 WHERE id = ?", id);
+    this.#sql.exec("UPDATE batch SET delivered = ? WHERE id = ?", KEPT, id);
     this.#kept.push({ id, step: batch.step, bytes: bytesOf(batch.groups) });
     this.#kept.sort((a, b) => a.id - b.id);
     return true;
@@ -129,7 +138,7 @@ export class Batches {
 
   /** Another hold on an open batch, or none. Returns the batch as it is now. */
   hold(batch: Batch, hold: Hold): Batch {
-    return this.#update({ ...batch, ...hold, epoch: batch.epoch + 1 });
+    return this.#update({ ...batch, ...hold, epoch: batch.epoch + 1, rewound: false });
   }
 
   /** The same hold, with other slices taken or a later end. Returns the batch as it is now. */
@@ -139,10 +148,15 @@ export class Batches {
 
   /** A batch that is open or kept, or null. */
   get(id: number): Batch | null {
-    return this.#open.get(id) ?? this.#read("SELECT * FROM batch WHERE id = ?", id)[0] ?? null;
+    return (
+      this.#open.get(id) ?? this.#read("SELECT * FROM batch WHERE id = ? AND delivered < ?", id, LEAVING)[0] ?? null
+    );
   }
 
-  /** Some of the delivered batches that have been kept long enough, oldest first. */
+  /**
+   * Some of the delivered batches that have been kept long enough, oldest first. They are no longer kept when this returns:
+   * their payloads are let go in calls that take a while, and a rewind that came meanwhile must not open them.
+   */
   toDiscard({ step, steps, bytes }: Retention): Batch[] {
     let sum = 0;
     const over: number[] = [];
@@ -150,23 +164,25 @@ export class Batches {
       sum += batch.bytes;
       if (batch.step <= step - steps || sum > bytes) over.push(batch.id);
     }
-    return over
-      .toReversed()
-      .slice(0, PER_ROUND)
-      .flatMap((id) => this.get(id) ?? []);
+    for (const id of over.toReversed().slice(0, PER_ROUND)) {
+      this.#sql.exec("UPDATE batch SET delivered = ? WHERE id = ?", LEAVING, id);
+      this.#kept = this.#kept.filter((batch) => batch.id !== id);
+    }
+    // Those of a round that broke off first.
+    return this.#read("SELECT * FROM batch WHERE delivered = ? ORDER BY id LIMIT ?", LEAVING, PER_ROUND);
   }
 
   forget(id: number): void {
     this.#sql.exec("DELETE FROM batch WHERE id = ?", id);
     this.#sql.exec("DELETE FROM batch_part WHERE batch = ?", id);
-    this.#kept = this.#kept.filter((batch) => batch.id !== id);
   }
 
   /** Opens every batch after a step again. Call it within a transaction, after {@link keptFrom} has said that it can. */
   rewind(step: number): void {
     this.#sql.exec(
-      `UPDATE batch SET delivered = 0, lease_until = 0, trainer = NULL, world_size = 1, ranks = '[]', epoch = epoch + 1
-       WHERE step > ?`,
+      `UPDATE batch SET delivered = ${OPEN}, lease_until = 0, trainer = NULL, world_size = 1, ranks = '[]',
+         epoch = epoch + 1, rewound = 1
+       WHERE step > ? AND delivered < ${LEAVING}`,
       step,
     );
     this.#open = this.#readOpen();
@@ -175,17 +191,20 @@ export class Batches {
 
   /** Groups of all batches after a step, in order. */
   groupsAfter(step: number): BatchGroup[] {
-    return this.#read("SELECT * FROM batch WHERE step > ? ORDER BY id", step).flatMap(({ groups }) => groups);
+    return this.#read("SELECT * FROM batch WHERE step > ? AND delivered < ? ORDER BY id", step, LEAVING).flatMap(
+      ({ groups }) => groups,
+    );
   }
 
   #update(batch: Batch): Batch {
     this.#sql.exec(
-      "UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ?, epoch = ? WHERE id = ?",
+      "UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ?, epoch = ?, rewound = ? WHERE id = ?",
       batch.leaseUntil,
       batch.trainer,
       batch.worldSize,
       JSON.stringify(batch.ranks),
       batch.epoch,
+      batch.rewound ? 1 : 0,
       batch.id,
     );
     this.#open.set(batch.id, batch);
@@ -193,22 +212,26 @@ export class Batches {
   }
 
   #readOpen(): Map<number, Batch> {
-    return new Map(this.#read("SELECT * FROM batch WHERE delivered = 0 ORDER BY id").map((batch) => [batch.id, batch]));
+    return new Map(
+      this.#read("SELECT * FROM batch WHERE delivered = ? ORDER BY id", OPEN).map((batch) => [batch.id, batch]),
+    );
   }
 
   #readKept(): KeptBatch[] {
     type Row = { id: number; step: number; bytes: number };
-    return this.#sql.exec<Row>("SELECT id, step, bytes FROM batch WHERE delivered = 1 ORDER BY id").toArray();
+    return this.#sql.exec<Row>("SELECT id, step, bytes FROM batch WHERE delivered = ? ORDER BY id", KEPT).toArray();
   }
 
   #read(query: string, ...bindings: number[]): Batch[] {
     const rows = this.#sql.exec<BatchRow>(query, ...bindings).toArray();
-    return rows.map(({ id, step, lease_until: leaseUntil, trainer, world_size: worldSize, ranks, epoch }) => {
+    return rows.map(({ id, step, trainer, epoch, ...row }) => {
       const parts = this.#sql
         .exec<{ groups: string }>("SELECT groups FROM batch_part WHERE batch = ? ORDER BY part", id)
         .toArray();
       const groups = parts.flatMap((part) => batchGroups.parse(JSON.parse(part.groups)));
-      return { id, step, leaseUntil, trainer, worldSize, ranks: rankList.parse(JSON.parse(ranks)), epoch, groups };
+      const ranks = rankList.parse(JSON.parse(row.ranks));
+      const hold: Hold = { leaseUntil: row.lease_until, trainer, worldSize: row.world_size, ranks };
+      return { id, step, ...hold, epoch, rewound: row.rewound === 1, groups };
     });
   }
 }

@@ -22,7 +22,7 @@ import type { DroppedGroup } from "./dropped-groups.ts";
 import { MAX_ENVIRONMENTS, type NewEnvironment } from "./environments.ts";
 import { findEnvironment } from "./find-environment.ts";
 import { type ForkPage, forkPage } from "./fork.ts";
-import type { BatchRequest } from "./hand-out.ts";
+import type { BatchRequest, Holder } from "./hand-out.ts";
 import { Intake } from "./intake.ts";
 import { type RunMetrics, runMetrics } from "./metrics.ts";
 import { overview } from "./overview.ts";
@@ -153,15 +153,20 @@ export class Run extends DurableObject<Env> {
 
   /**
    * The first trainer settles the run; who comes later joins it. One that goes on from a checkpoint of an earlier step gets
-   * every batch after that step again, and the environments' states go back to it.
+   * every batch after that step again, and the environments' states go back to it. `key` tells a request that comes again: to go
+   * back once more would serve what the trainer has acknowledged meanwhile.
    */
-  register(registration: Registration, resumeFrom: number | null = null): Registered {
-    const { state, shards } = this.#parts;
+  register(registration: Registration, resumeFrom: number | null = null, key: string | null = null): Registered {
+    const { state, shards, keys } = this.#parts;
+    const now = Date.now();
+    const note = () => key !== null && keys.add(key, [], now);
     if (state.registration !== null) {
-      if (resumeFrom !== null) {
+      const isNew = key === null || keys.find(key, now) === null;
+      if (resumeFrom !== null && isNew) {
         const keptFrom = this.#batches.rewind(resumeFrom);
         this.#rollouts.wake();
         if (keptFrom !== null) return { status: "not_kept", step: state.step, keptFrom };
+        note();
       }
       return { status: "registered", ignored: ignoredSettings(state.registration, registration) };
     }
@@ -169,6 +174,7 @@ export class Run extends DurableObject<Env> {
       state.registration = registration;
       state.step = registration.starting_step;
       state.save(shards.nextAge);
+      note();
     });
     this.#wakeAll();
     return { status: "registered", ignored: [] };
@@ -255,7 +261,7 @@ export class Run extends DurableObject<Env> {
 
   /** The last byte of a batch has left, or of a rank's slice. Reporting it twice is the same as once. */
   delivered(batch: number, epoch = 0, rank: number | null = null): void {
-    if (this.#batches.handOut.delivered(this.#parts.batches, batch, epoch, rank)) this.#scheduleDiscard();
+    this.#batches.delivered(batch, epoch, rank);
   }
 
   /** A batch that is open or kept; null if there is none of that id any more. */
@@ -269,8 +275,8 @@ export class Run extends DurableObject<Env> {
   }
 
   /** A trainer gives a batch back: it is served again, under the same id. */
-  release(batch: number, trainer: string | null = null): BatchChange {
-    return this.#batches.release(batch, trainer);
+  release(batch: number, holder: Partial<Holder> = {}): BatchChange {
+    return this.#batches.release(batch, { trainer: null, hold: null, ...holder });
   }
 
   /** Forgets trainer, environments, queue and batches. Batch ids and ages go on where they were. */

@@ -1,4 +1,4 @@
-import type { TakenBatch } from "./answers.ts";
+import type { HoldRefusal, TakenBatch } from "./answers.ts";
 import { assemble, type Order, type QueueIndex } from "./assembler/index.ts";
 import { type Batch, type Batches, type Hold, NO_HOLD } from "./batches.ts";
 import { Delivery } from "./delivery.ts";
@@ -32,10 +32,20 @@ export interface HandOutHost {
   drop(groups: readonly KeptGroup[], reason: string): void;
   /** A new batch was formed, for this request. */
   formed(batch: Batch, request: BatchRequest, now: number): void;
+  /** A batch is served again. `before` is what it was when nobody held it any more. */
+  again(before: Batch, request: BatchRequest): void;
   /** Groups have left the queue, so there may be room for others. */
   roomCame(): void;
   /** Makes sure that the Run looks after its batches at this time, in Unix milliseconds. */
   wakeAt(time: number): void;
+}
+
+/** Who says that a batch is done with. */
+export interface Holder {
+  /** As the trainer calls itself, or null. */
+  readonly trainer: string | null;
+  /** The hold that it was told of with the batch, or null. */
+  readonly hold: number | null;
 }
 
 /** A trainer's request for a batch. */
@@ -106,17 +116,35 @@ export class HandOut {
     return batches.delivered(id);
   }
 
-  /** Another trainer that holds the batch now, or null. */
-  holder({ open }: Batches, id: number, trainer: string | null, now: number): string | null {
+  /**
+   * Why somebody may not acknowledge a batch or give it back, or null. Whoever says which hold it means may as long as nobody
+   * has got the batch since; who doesn't may unless somebody else holds it, or a rewind has opened it.
+   */
+  refusal({ open }: Batches, id: number, { trainer, hold }: Holder, now: number): HoldRefusal | null {
     const batch = open.get(id);
-    if (batch === undefined || trainer === null || batch.trainer === null || batch.leaseUntil <= now) return null;
-    return batch.trainer === trainer ? null : batch.trainer;
+    if (batch === undefined) return null;
+    const isHeld = batch.leaseUntil > now;
+    if (hold !== null) {
+      // A hold that ended by itself, as its stream broke, left the batch free.
+      const isFree = batch.leaseUntil === 0 && !batch.rewound && !this.#streaming.has(id);
+      if (hold === batch.epoch || (isFree && hold === batch.epoch - 1)) return null;
+      return batch.rewound ? { status: "rewound" } : { status: "held", holder: isHeld ? batch.trainer : null };
+    }
+    if (batch.rewound) return { status: "rewound" };
+    return isHeld && batch.trainer !== null && batch.trainer !== trainer
+      ? { status: "held", holder: batch.trainer }
+      : null;
+  }
+
+  /** Whether another rank of the trainer has its slice of a batch, and this one is to get its own. */
+  isDue(batches: Batches, request: BatchRequest, now: number): boolean {
+    return sharedWith(batches, request, now) !== null;
   }
 
   /** The trainer gives a batch back. Returns false if nobody held it. */
   release(batches: Batches, id: number): boolean {
     const batch = batches.open.get(id);
-    if (batch === undefined || (batch.leaseUntil === 0 && !this.#streaming.has(id))) return false;
+    if (batch === undefined || batch.rewound || (batch.leaseUntil === 0 && !this.#streaming.has(id))) return false;
     this.#arrived.delete(id);
     this.#streaming.delete(id);
     batches.hold(batch, NO_HOLD);
@@ -131,9 +159,14 @@ export class HandOut {
     this.#barren = null;
   }
 
-  /** Batches that wait to be served again, oldest first: they broke off, or their lease is over. */
+  /**
+   * Batches that wait to be served again, oldest first: they broke off, or their lease is over, even if its trainer is still
+   * reading.
+   */
   interrupted({ open }: Batches, now: number): Batch[] {
-    return [...open.values()].filter(({ id, leaseUntil }) => leaseUntil <= now && !this.#streaming.has(id));
+    return [...open.values()].filter(
+      ({ id, leaseUntil }) => leaseUntil <= now && (leaseUntil > 0 || !this.#streaming.has(id)),
+    );
   }
 
   /** Batches that trainers hold. */
@@ -147,16 +180,12 @@ export class HandOut {
     return ends.length === 0 ? null : Math.min(...ends);
   }
 
-  /** The batch of which another rank of the trainer has taken its slice, and this rank hasn't; or null. */
-  #shared(batches: Batches, { leaseMs, trainer, slice }: BatchRequest, now: number): Batch | null {
-    if (slice === null) return null;
-    for (const batch of batches.open.values()) {
-      if (batch.leaseUntil <= now || batch.trainer !== trainer || batch.worldSize !== slice.worldSize) continue;
-      if (batch.ranks.length === 0 || batch.ranks.includes(slice.rank)) continue;
-      const leaseUntil = Math.max(batch.leaseUntil, now + leaseMs);
-      return batches.extend(batch, { leaseUntil, ranks: [...batch.ranks, slice.rank] });
-    }
-    return null;
+  /** Gives a rank the batch of which others have taken their slices; or null. */
+  #shared(batches: Batches, request: BatchRequest, now: number): Batch | null {
+    const batch = sharedWith(batches, request, now);
+    if (batch === null || request.slice === null) return null;
+    const leaseUntil = Math.max(batch.leaseUntil, now + request.leaseMs);
+    return batches.extend(batch, { leaseUntil, ranks: [...batch.ranks, request.slice.rank] });
   }
 
   /** The first batch that waits to be served again, else a new one; or null. */
@@ -171,8 +200,11 @@ export class HandOut {
     const [interrupted] = this.interrupted(parts.batches, now);
     if (interrupted !== undefined) {
       this.#arrived.delete(interrupted.id);
+      this.#host.again(interrupted, request);
+      if (interrupted.rewound) checkpoint(parts, registration, interrupted.step);
       // A plain batch that broke off goes to another plain request as it is: nobody can still report on its broken stream.
-      const isPlain = interrupted.leaseUntil === 0 && hold.leaseUntil === 0 && interrupted.trainer === trainer;
+      const wasPlain = interrupted.leaseUntil === 0 && !interrupted.rewound;
+      const isPlain = wasPlain && hold.leaseUntil === 0 && interrupted.trainer === trainer;
       return isPlain ? interrupted : parts.batches.hold(interrupted, hold);
     }
     const batch = this.#assemble(parts, registration, hold, now);
@@ -198,7 +230,7 @@ export class HandOut {
   }
 
   #assemble(parts: HandOutParts, registration: Registration, hold: Hold, now: number): Batch | null {
-    const { state, queue, batches, environments, environmentStates, handOutRecord, shards } = parts;
+    const { state, queue, batches, environments, handOutRecord, shards } = parts;
     this.#dropStale(parts, registration);
     const floors = environments.floors(registration.batch_size, now);
     const { index } = queue;
@@ -225,12 +257,12 @@ export class HandOut {
         // Groups of one shard together: a reader then fetches neighbouring payloads in one call.
         groups: groups.toSorted((a, b) => a.shard - b.shard || a.payload - b.payload),
         epoch: 0,
+        rewound: false,
       };
       state.deficits = assembled.deficits;
       batches.add(batch);
       state.save(shards.nextAge);
-      const interval = registration.save_checkpoint_interval;
-      if (interval > 0 && state.step % interval === 0) environmentStates.checkpoint(state.step);
+      checkpoint(parts, registration, state.step);
       return batch;
     });
   }
@@ -243,6 +275,22 @@ export class HandOut {
     this.#host.transaction(() => this.#host.drop(queue.take(stale), "stale"));
     this.#host.roomCame();
   }
+}
+
+/** The batch of which another rank of the trainer has taken its slice, and this rank hasn't; or null. */
+function sharedWith({ open }: Batches, { trainer, slice }: BatchRequest, now: number): Batch | null {
+  if (slice === null) return null;
+  for (const batch of open.values()) {
+    if (batch.leaseUntil <= now || batch.trainer !== trainer || batch.worldSize !== slice.worldSize) continue;
+    if (batch.ranks.length > 0 && !batch.ranks.includes(slice.rank)) return batch;
+  }
+  return null;
+}
+
+/** The environments' states belong to the trainer's checkpoints, and are copied when it makes one. */
+function checkpoint({ environmentStates }: HandOutParts, registration: Registration, step: number): void {
+  const interval = registration.save_checkpoint_interval;
+  if (interval > 0 && step % interval === 0) environmentStates.checkpoint(step);
 }
 
 function orderOf(registration: Registration, environments: Environments, state: RunState): Order {

@@ -172,4 +172,7 @@ export const migrations: Migrations = [
       staleness TEXT NOT NULL           -- {steps: groups} as JSON
     )`);
   },
+  (sql) => {
+    sql.exec("ALTER TABLE batch ADD COLUMN rewound INTEGER NOT NULL DEFAULT 0"); // opened by a rewind, and not served since
+  },
 ];

@@ -11,7 +11,7 @@ function having(events: readonly string[]): Watchdog {
   const watchdog = new Watchdog();
   for (const event of events) {
     const [what, when, , waited = "0"] = event.split(" ");
-    if (what === "batch") watchdog.handedOut(at(Number(when)));
+    if (what === "batch") watchdog.progressed(at(Number(when)));
     else watchdog.polled(at(Number(when)), Number(waited) * 1000);
   }
   return watchdog;
@@ -82,7 +82,7 @@ describe("the log", () => {
   test("is told at once of the next stall", () => {
     const watchdog = having(every(10, 0, 60));
     expect(watchdog.toLog(at(60), 0, explain)).not.toBeNull();
-    watchdog.handedOut(at(61));
+    watchdog.progressed(at(61));
     for (const second of [62, 80, 100, 122]) watchdog.polled(at(second));
     expect(watchdog.toLog(at(122), 0, explain)).toMatchObject({ since_seconds: 60 });
   });

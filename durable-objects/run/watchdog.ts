@@ -23,7 +23,7 @@ type Cause = Pick<Explanation, "reason" | "message">;
 
 /**
  * Notices a run whose trainers want batches and get none. Hunger begins with the first request that came back empty or has
- * to wait, and ends with a batch for anyone, or when nobody has asked for {@link HUNGRY_FOR_MS}: a run without trainers is
+ * to wait, or gets what broke off before. It ends with a new batch for anyone or with one that arrives, or when nobody has asked for {@link HUNGRY_FOR_MS}: a run without trainers is
  * not stalled, however long ago its last batch was. In memory alone: after a restart hunger begins anew.
  *
  * Times are Unix milliseconds. `waiting` is how many requests wait for a batch right now; `explain` is asked for the cause
@@ -32,10 +32,13 @@ type Cause = Pick<Explanation, "reason" | "message">;
 export class Watchdog {
   #hungrySince: number | null = null;
   #lastPoll: number | null = null;
-  #handedOutAt: number | null = null;
+  #progressedAt: number | null = null;
   #loggedAt: number | null = null;
 
-  /** A trainer asked and got nothing: at once, or after it had waited `waitedMs`. Called too when it begins to wait. */
+  /**
+   * A trainer asked and got nothing, or a batch that was out before: at once, or after it had waited `waitedMs`. Called too
+   * when it begins to wait.
+   */
   polled(now: number, waitedMs = 0): void {
     const began = now - waitedMs;
     const goesOn = this.#lastPoll !== null && began - this.#lastPoll <= HUNGRY_FOR_MS;
@@ -43,9 +46,9 @@ export class Watchdog {
     this.#lastPoll = now;
   }
 
-  /** A trainer got a batch, a new one or one that broke off before. */
-  handedOut(now: number): void {
-    this.#handedOutAt = now;
+  /** A trainer got a new batch, or has one for good: it was delivered, or acknowledged. */
+  progressed(now: number): void {
+    this.#progressedAt = now;
     this.#hungrySince = null;
     this.#lastPoll = null;
     this.#loggedAt = null;
@@ -86,6 +89,6 @@ export class Watchdog {
     const polls = this.#lastPoll !== null && now - this.#lastPoll <= HUNGRY_FOR_MS;
     if (!polls && waiting === 0) return null;
     // Another trainer's batch ended the hunger of one that waits on, and it begins anew with that batch.
-    return Math.max(this.#hungrySince ?? this.#handedOutAt ?? now, this.#handedOutAt ?? 0);
+    return Math.max(this.#hungrySince ?? this.#progressedAt ?? now, this.#progressedAt ?? 0);
   }
 }

@@ -15,8 +15,16 @@ export function requestOrigin(headers: Headers): RequestOrigin {
   return {
     lease: read(headers, LEASE_HEADER, leaseHeader, (lease) => lease),
     // Apart from what contents are called, see contentKey.
-    key: read(headers, IDEMPOTENCY_HEADER, idempotencyHeader, (key) => `k:${key}`),
+    key: idempotencyKey(headers, "k"),
   };
+}
+
+/**
+ * The client's key, or null. Requests of different kinds have different prefixes.
+ * @throws ApiError 422 for one that can't be read.
+ */
+export function idempotencyKey(headers: Headers, prefix: "k" | "r"): string | null {
+  return read(headers, IDEMPOTENCY_HEADER, idempotencyHeader, (key) => `${prefix}:${key}`);
 }
 
 function read<T, R>(

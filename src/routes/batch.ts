@@ -97,9 +97,9 @@ function sliceOf(rank: number | undefined, worldSize: number | undefined, lease:
 }
 
 /** What a batch with a lease says of itself; a plain one has no room for it, as clients know its shape. */
-function leaseFields({ id, step, leaseUntil }: Taken["batch"], slice: Slice | null): string {
+function leaseFields({ id, step, leaseUntil, epoch }: Taken["batch"], slice: Slice | null): string {
   const part = slice === null ? "" : `,"rank":${slice.rank},"world_size":${slice.worldSize}`;
-  return `"batch_id":${id},"step":${step},"lease_expires_at":${leaseUntil}${part}`;
+  return `"batch_id":${id},"step":${step},"lease_expires_at":${leaseUntil},"hold":${epoch}${part}`;
 }
 
 batchRoutes.post(
@@ -134,8 +134,8 @@ batchRoutes.post(
   access("train"),
   async (c) => {
     const { batch_id } = validate(c.req.param(), batchId, "path");
-    const { trainer } = (await optionalJsonBody(c.req.raw, releaseBody)) ?? { trainer: null };
-    const change = await runStub(c).release(batch_id, trainer);
+    const holder = (await optionalJsonBody(c.req.raw, releaseBody)) ?? releaseBody.parse({});
+    const change = await runStub(c).release(batch_id, holder);
     return c.json({ status: "released", batch_id, repeated: changeOf(change, batch_id) });
   },
 );
@@ -164,12 +164,23 @@ batchRoutes.get(
   },
 );
 
-/** @throws ApiError 404 for an id no batch has, 409 when another trainer holds it. */
+/** @throws ApiError 404 for an id no batch has, 409 when it isn't this trainer's to end. */
 function changeOf(change: BatchChange, id: number): boolean {
-  if (change.status === "changed") return change.repeated;
-  if (change.status === "held") throw new ApiError(409, `batch ${id} is held by the trainer ${change.holder} now`);
-  const known = change.last === 0 ? "none has been handed out" : `the last one is ${change.last}`;
-  throw new ApiError(404, `no batch has the id ${id}: ${known}`);
+  switch (change.status) {
+    case "changed":
+      return change.repeated;
+    case "held": {
+      const { holder } = change;
+      const by = holder === null ? "has been handed out again since" : `is held by the trainer ${holder} now`;
+      throw new ApiError(409, `batch ${id} ${by}; whoever holds it says so with trainer or hold`);
+    }
+    case "rewound":
+      throw new ApiError(409, `batch ${id} was opened again by a trainer that went back: take it again first`);
+    case "unknown": {
+      const known = change.last === 0 ? "none has been handed out" : `the last one is ${change.last}`;
+      throw new ApiError(404, `no batch has the id ${id}: ${known}`);
+    }
+  }
 }
 
 type Taken = Extract<Awaited<ReturnType<ReturnType<typeof runStub>["takeBatch"]>>, { status: "batch" }>;
@@ -187,7 +198,7 @@ async function deliver(c: Context<AppEnv>, { batch, delivery }: Taken, slice: Sl
       tail: batch.leaseUntil === 0 ? "]}" : `],${leaseFields(batch, slice)}}`,
       pieces: payloadText(c.env, run, batch.groups),
       length: textLength(batch.groups),
-      headers: headersOf(batch),
+      headers: { ...headersOf(batch), ...(batch.leaseUntil === 0 ? {} : { "lachesis-hold": `${batch.epoch}` }) },
     });
     const settled = sent
       .then(() => retry(() => c.env.RUN.getByName(run).delivered(batch.id, batch.epoch, slice?.rank ?? null)))

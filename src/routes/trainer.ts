@@ -3,6 +3,7 @@ import { MAX_KEEP_STEPS } from "../../durable-objects/run/registration.ts";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { describe } from "../docs/describe.ts";
+import { idempotencyKey } from "../ingest/request-origin.ts";
 import { runStub } from "../runs.ts";
 import { settingsOf } from "../settings.ts";
 import { ApiError } from "../wire/api-error.ts";
@@ -28,7 +29,8 @@ trainerRoutes.post(
     const { resume_from_step, payload_shards, ...body } = await jsonBody(c.req.raw, registerBody);
     const registration = { ...body, payload_shards: payload_shards ?? settingsOf(c.env).payloadShards };
     const keep_steps = body.keep_steps ?? Math.min(MAX_KEEP_STEPS, Math.max(0, body.save_checkpoint_interval));
-    const answer = await runStub(c).register({ ...registration, keep_steps }, resume_from_step ?? null);
+    const key = idempotencyKey(c.req.raw.headers, "r");
+    const answer = await runStub(c).register({ ...registration, keep_steps }, resume_from_step ?? null, key);
     if (answer.status === "not_kept") {
       const { step, keptFrom } = answer;
       const kept = keptFrom > step ? "none is kept" : `steps ${keptFrom} to ${step} are kept`;

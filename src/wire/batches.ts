@@ -41,13 +41,21 @@ export const forkAnswer = z.object({
   groups: z.int().meta({ description: "groups copied" }),
 });
 
+/** Who is done with a batch. */
+const holder = {
+  trainer: trainerName.nullable().default(null),
+  hold: wholeNumber("the hold that came with the batch: refused if somebody has got the batch since", { min: 0 })
+    .nullable()
+    .default(null),
+};
+
 export const ackBody = onlyFields({
   step: wholeNumber("the trainer's own step", { min: 0 }).nullable().default(null),
   metrics: z.record(z.string().min(1).max(256), z.number()).default({}).describe("shown by /status?explain"),
-  trainer: trainerName.nullable().default(null),
+  ...holder,
 });
 
-export const releaseBody = onlyFields({ trainer: trainerName.nullable().default(null) });
+export const releaseBody = onlyFields(holder);
 
 export const batchChange = z.object({
   status: z.enum(["acknowledged", "released"]),

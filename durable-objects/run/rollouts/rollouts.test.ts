@@ -405,16 +405,16 @@ describe("a batch lease", () => {
     await arrive(run);
     await evictDurableObject(run);
     expect(await take(run)).toBe("none");
-    expect(await run.acknowledge(1, { step: 1, metrics: { reward_mean: 0.5 }, trainer: null })).toEqual({
+    expect(await run.acknowledge(1, { step: 1, metrics: { reward_mean: 0.5 }, trainer: null, hold: null })).toEqual({
       status: "changed",
       repeated: false,
     });
-    expect(await run.acknowledge(1, { step: 1, metrics: {}, trainer: null })).toEqual({
+    expect(await run.acknowledge(1, { step: 1, metrics: {}, trainer: null, hold: null })).toEqual({
       status: "changed",
       repeated: true,
     });
     expect((await run.overview()).trainer).toEqual({ batch: 1, step: 1, metrics: { reward_mean: 0.5 } });
-    expect(await run.acknowledge(2, { step: null, metrics: {}, trainer: null })).toEqual({
+    expect(await run.acknowledge(2, { step: null, metrics: {}, trainer: null, hold: null })).toEqual({
       status: "unknown",
       last: 1,
     });
