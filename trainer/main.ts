@@ -42,7 +42,7 @@ async function main(options: TrainerOptions): Promise<void> {
   const endpoints = [{ url: options.publicUrl ?? server.url, model: MODEL }];
   const client = new Client({
     url: `${options.url}/runs/${options.run}`,
-    token: process.env["LACHESIS_TOKEN"],
+    token: options.token,
     attempts: 2,
   });
   try {
@@ -85,7 +85,7 @@ function explain(error: unknown, { url, run }: Pick<TrainerOptions, "url" | "run
 
 let options: TrainerOptions | null = null;
 try {
-  options = readTrainerOptions(process.argv.slice(2));
+  options = readTrainerOptions(process.argv.slice(2), process.env["LACHESIS_TOKEN"]);
   if (options === null) console.log(HELP);
   else await main(options);
 } catch (error) {

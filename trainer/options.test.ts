@@ -6,6 +6,7 @@ const read = (args: string) => readTrainerOptions(args.split(" ").filter((arg) =
 test("what isn't given has a default", () => {
   expect(read("--url http://127.0.0.1:8000/")).toEqual({
     url: "http://127.0.0.1:8000",
+    token: undefined,
     run: "default",
     steps: 1_000_000,
     seed: 0,
@@ -37,8 +38,10 @@ test.each([
 
 test.each<[string, RegExp]>([
   ["", /--url is missing/],
-  ["--url here", /--url is "here"; give an http or https address/],
-  ["--url ftp://x", /--url is "ftp:\/\/x"/],
+  ["--url here", /--url can't be used: .* no http or https address/],
+  ["--url ftp://x", /--url can't be used/],
+  ["--url http://x --public-url gpu", /--public-url can't be used: .*http or https/],
+  ["--url http://x --public-url http://me:hush@gpu", /--public-url can't be used: .*no user/],
   ["--url http://x --run a/b", /--run is "a\/b"/],
   ["--url http://x --steps 0", /--steps is "0"; give a whole number from 1 to/],
   ["--url http://x --seed 1.5", /--seed is "1.5"/],
@@ -50,6 +53,19 @@ test.each<[string, RegExp]>([
   expect(() => read(args)).toThrow(OptionError);
   expect(() => read(args)).toThrow(message);
 });
+
+test("the token in the address is told from it; the environment's wins", () => {
+  const args = ["--url", "https://x:inurl@host/"];
+  expect(readTrainerOptions(args)).toMatchObject({ url: "https://host", token: "inurl" });
+  expect(readTrainerOptions(args, "other")).toMatchObject({ url: "https://host", token: "other" });
+});
+
+test.each(["--url x:hush@host:port", "--url https://hush@host", "--url http://x --public-url http://me:hush@gpu"])(
+  "%s is refused without being quoted",
+  (args) => {
+    expect(() => read(args)).toThrow(expect.objectContaining({ message: expect.not.stringContaining("hush") }));
+  },
+);
 
 test("help is asked for, whatever else is missing", () => {
   expect(read("--help")).toBeNull();

@@ -1,5 +1,7 @@
 import { parseArgs } from "node:util";
+import { AddressError, readAddress } from "../src/client/address.ts";
 import { DEFAULT_RUN, runName } from "../src/wire/names.ts";
+import { newEndpoint } from "../src/wire/rollouts.ts";
 
 /** A mistake on the command line. Its message says how to put it right. */
 export class OptionError extends Error {}
@@ -9,7 +11,7 @@ export const HELP = `usage: node trainer/main.ts --url URL [OPTION …]
 Serves a tiny policy and trains it with GRPO on a run's batches, over the public API alone. What happens is told as lines
 of JSON on standard output.
 
-  --url URL                       the server, without /runs/RUN
+  --url URL                       the server, without /runs/RUN; a password in it (https://x:TOKEN@host) is the token
   --run RUN                       the run to train in (default: ${DEFAULT_RUN})
   --steps N                       the step at which the run ends (default: 1000000)
   --seed N                        of the policy (default: 0)
@@ -26,8 +28,8 @@ of JSON on standard output.
   --public-url URL                how environments reach it (default: http://HOST:PORT)
   --serve-only                    serve the policy and publish its address, but train nothing
 
-The token (role trainer) is taken from the environment variable LACHESIS_TOKEN. By default it goes on from the checkpoint
-of the same run; one that was made with other settings is an error.`;
+The token (role trainer) is taken from the environment variable LACHESIS_TOKEN, or else from the URL. By default it goes on
+from the checkpoint of the same run; one that was made with other settings is an error.`;
 
 const OPTIONS = {
   url: { type: "string" },
@@ -50,7 +52,9 @@ const OPTIONS = {
 } as const;
 
 export interface TrainerOptions {
+  /** Without user and password. */
   readonly url: string;
+  readonly token: string | undefined;
   readonly run: string;
   readonly steps: number;
   readonly seed: number;
@@ -70,20 +74,19 @@ export interface TrainerOptions {
 
 /**
  * Reads the command line. Null when help was asked for.
+ * @param token of the environment; wins over one in the URL.
  * @throws OptionError
  */
-export function readTrainerOptions(args: string[]): TrainerOptions | null {
+export function readTrainerOptions(args: string[], token?: string): TrainerOptions | null {
   const values = parse(args);
   if (values.help) return null;
-  const { url, run } = values;
-  if (url === undefined) throw new OptionError("--url is missing: give the address of the server");
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new OptionError(`--url is ${JSON.stringify(url)}; give an http or https address`);
+  const { run } = values;
+  if (values.url === undefined) throw new OptionError("--url is missing: give the address of the server");
   if (!runName.safeParse(run).success)
     throw new OptionError(`--run is ${JSON.stringify(run)}, which no run can be called`);
   const staleness = values["max-staleness"];
   return {
-    url: url.replace(/\/+$/, ""),
+    ...server(values.url, token),
     run,
     steps: whole("--steps", values.steps, 1),
     seed: whole("--seed", values.seed, 0),
@@ -97,7 +100,7 @@ export function readTrainerOptions(args: string[]): TrainerOptions | null {
     resume: !values.fresh,
     host: values.host,
     port: whole("--port", values.port, 0, 65_535),
-    publicUrl: values["public-url"] ?? null,
+    publicUrl: values["public-url"] === undefined ? null : publicUrl(values["public-url"]),
     serveOnly: values["serve-only"],
   };
 }
@@ -108,6 +111,22 @@ function parse(args: string[]) {
   } catch (error) {
     throw new OptionError(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
   }
+}
+
+/** Its errors don't quote the address: a token may be in it. */
+function server(address: string, token: string | undefined) {
+  try {
+    return readAddress(address, token);
+  } catch (error) {
+    throw error instanceof AddressError ? new OptionError(`--url can't be used: ${error.message}`) : error;
+  }
+}
+
+/** What the server would refuse later, in its words. */
+function publicUrl(address: string): string {
+  const read = newEndpoint.safeParse({ url: address, model: "tiny" });
+  if (read.success) return address;
+  throw new OptionError(`--public-url can't be used: ${read.error.issues.map(({ message }) => message).join("; ")}`);
 }
 
 function whole(option: string, text: string, min: number, max = 1_000_000_000): number {

@@ -1,7 +1,10 @@
+import { readAddress } from "./address.ts";
+
 /** How to reach a run. */
 export interface TransportOptions {
-  /** The server's URL, with or without /runs/RUN. */
+  /** The server's URL, with or without /runs/RUN. A password in it is the token. */
   readonly url: string | URL;
+  /** Wins over a password in the URL. */
   readonly token?: string | undefined;
   /** Sends requests; a service binding's, for instance. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
@@ -39,13 +42,15 @@ const DETAIL_LENGTH = 2_000;
 /** Sends requests to one run, again if that can do no harm. */
 export class Transport {
   readonly #base: string;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #token: string | undefined;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #attempts: number;
 
+  /** @throws AddressError */
   constructor({ url, token, fetch: send = (request) => fetch(request), attempts = ATTEMPTS }: TransportOptions) {
-    this.#base = String(url).replace(/\/+$/, "");
-    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const address = readAddress(url, token);
+    this.#base = address.url;
+    this.#token = address.token;
     this.#fetch = send;
     this.#attempts = attempts;
   }
@@ -60,7 +65,7 @@ export class Transport {
       const answer = await this.#once(method, path, options);
       if (answer instanceof Response && answer.ok) return answer;
       const again = answer instanceof ClientError ? options.signal?.aborted !== true : isPassing(answer.status);
-      if (attempt === attempts || !again) throw await failure(method, path, answer);
+      if (attempt === attempts || !again) throw await this.#failure(method, path, answer);
       await pause(answer instanceof Response ? retryAfter(answer) : null, attempt);
     }
   }
@@ -69,27 +74,36 @@ export class Transport {
     const timeout = AbortSignal.timeout((timeoutSeconds ?? TIMEOUT_SECONDS) * 1000);
     const request = new Request(`${this.#base}${path}`, {
       method,
-      headers: { ...this.#headers, ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+      headers: {
+        ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     });
     try {
       return await this.#fetch(request);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = this.#withoutToken(error instanceof Error ? error.message : String(error));
       return new ClientError(0, `no answer to ${method} ${pathOnly(path)}: ${why}`, { cause: error });
     }
+  }
+
+  async #failure(method: string, path: string, answer: Response | ClientError): Promise<ClientError> {
+    if (answer instanceof ClientError) return answer;
+    const detail = this.#withoutToken(await answer.text().catch(() => "")).slice(0, DETAIL_LENGTH);
+    return new ClientError(answer.status, `${method} ${pathOnly(path)} was answered ${detail}`);
+  }
+
+  /** A proxy that says what it refused may repeat the request's headers. */
+  #withoutToken(text: string): string {
+    return this.#token === undefined ? text : text.replaceAll(this.#token, "***");
   }
 }
 
 function isPassing(status: number): boolean {
   return status === 429 || status >= 500;
-}
-
-async function failure(method: string, path: string, answer: Response | ClientError): Promise<ClientError> {
-  if (answer instanceof ClientError) return answer;
-  const detail = (await answer.text().catch(() => "")).slice(0, DETAIL_LENGTH);
-  return new ClientError(answer.status, `${method} ${pathOnly(path)} was answered ${detail}`);
 }
 
 function pathOnly(path: string): string {

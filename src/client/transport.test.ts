@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { AddressError, readAddress } from "./address.ts";
+import { ClientError, Transport, type TransportOptions } from "./transport.ts";
+
+const SECRET = "SECRETTOKEN";
+
+/** What is sent to a server at this address: its url and its Authorization. */
+async function sent(
+  options: Pick<TransportOptions, "url" | "token">,
+): Promise<[url: string, authorization: string | null]> {
+  const requests: Request[] = [];
+  const fetch = async (request: Request) => {
+    requests.push(request);
+    return Response.json({});
+  };
+  await new Transport({ ...options, fetch }).send("GET", "/status", { repeatable: false });
+  return [requests[0]?.url ?? "", requests[0]?.headers.get("authorization") ?? null];
+}
+
+describe("the token", () => {
+  test.each<[string, Pick<TransportOptions, "url" | "token">, string, string | null]>([
+    ["is the password of the address", { url: `https://x:${SECRET}@host/runs/a/` }, "https://host/runs/a", SECRET],
+    ["is the password of a URL object", { url: new URL(`https://x:${SECRET}@host`) }, "https://host", SECRET],
+    ["is decoded", { url: "https://x:a%2Fb@host" }, "https://host", "a/b"],
+    ["that is given wins", { url: "https://x:other@host", token: SECRET }, "https://host", SECRET],
+    ["that is empty is none", { url: `https://x:${SECRET}@host`, token: " " }, "https://host", SECRET],
+    ["may have a newline at its end", { url: "https://host", token: `${SECRET}\n` }, "https://host", SECRET],
+    ["may be missing", { url: "http://127.0.0.1:8000" }, "http://127.0.0.1:8000", null],
+  ])("%s", async (_what, options, url, token) => {
+    expect(await sent(options)).toEqual([`${url}/status`, token === null ? null : `Bearer ${token}`]);
+  });
+});
+
+describe("an address is refused without being quoted", () => {
+  test.each<[string, string, string | undefined, RegExp]>([
+    ["no URL", `x:${SECRET}@host:port`, undefined, /no http or https address/],
+    ["no host", `https://x:${SECRET}@`, undefined, /no http or https address/],
+    ["another protocol", `ftp://x:${SECRET}@host`, undefined, /no http or https address/],
+    ["the token as user", `https://${SECRET}@host`, undefined, /user and no password/],
+    ["a query", `https://host/?token=${SECRET}`, undefined, /query or a fragment/],
+    ["a fragment", `https://host/#${SECRET}`, undefined, /query or a fragment/],
+    ["a password that can't be decoded", `https://x:${SECRET}%@host`, undefined, /%25/],
+    ["a token that no header holds", "https://host", `${SECRET}\nmore`, /spaces or characters beyond ASCII/],
+    ["a password that no header holds", `https://x:${SECRET}%0amore@host`, undefined, /spaces or characters/],
+  ])("%s", (_what, url, token, message) => {
+    const read = () => readAddress(url, token);
+    expect(read).toThrow(AddressError);
+    expect(read).toThrow(message);
+    expect(read).toThrow(expect.objectContaining({ message: expect.not.stringContaining(SECRET) }));
+  });
+});
+
+test.each<[string, () => Promise<Response>, RegExp]>([
+  [
+    "an answer",
+    async () => new Response(`refused: Bearer ${SECRET}`, { status: 400 }),
+    /^400: GET \/status was answered refused: Bearer \*{3}$/,
+  ],
+  [
+    "an answer that is cut there",
+    async () => new Response(`${"x".repeat(1_995)}${SECRET}`, { status: 400 }),
+    /x\*{3}$/,
+  ],
+  ["a failure", () => Promise.reject(new Error(`${SECRET} is no host`)), /no answer to GET \/status: \*{3} is no host/],
+])("%s that repeats the token is told without it", async (_what, fetch, message) => {
+  const transport = new Transport({ url: `https://x:${SECRET}@host`, fetch });
+  const error = await transport.send("GET", "/status", { repeatable: false }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ClientError);
+  expect(error).toMatchObject({ message: expect.stringMatching(message) });
+});
