@@ -1,3 +1,4 @@
+import { Stopped } from "./start/stop-request.ts";
 import { UsageError } from "./usage-error.ts";
 
 const COMMANDS: Readonly<Record<string, () => Promise<(args: string[]) => Promise<void>>>> = {
@@ -22,7 +23,13 @@ if (command === undefined) {
 try {
   await (await command())(args);
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  console.error(error.message);
-  process.exit(2);
+  if (error instanceof Stopped) {
+    // Not at once: what was printed may be on its way still.
+    process.exitCode = error.exitCode;
+  } else if (error instanceof UsageError) {
+    console.error(error.message);
+    process.exit(2);
+  } else {
+    throw error;
+  }
 }

@@ -1,5 +1,6 @@
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { startCrons } from "./crons.ts";
+import { withoutSignalListeners } from "./signal-listeners.ts";
 import { API_CONFIG, loadWorker, type WorkerSource } from "./worker.ts";
 
 export interface ServerOptions {
@@ -14,6 +15,8 @@ export interface ServerOptions {
   readonly environments?: readonly WorkerSource[];
   /** A line that the Workers logged. */
   readonly onLog: (line: string) => void;
+  /** Gives the start up when it is aborted. */
+  readonly signal?: AbortSignal;
 }
 
 export interface LocalServer {
@@ -30,29 +33,31 @@ export interface LocalServer {
 /**
  * Runs the Workers as their wrangler.toml describe them, in Miniflare, and the API on a socket of its own: `wrangler dev`
  * puts proxies in between, which cap at a tenth of the rate.
- * @throws when the port is taken.
+ * @throws when the port is taken; the signal's reason. Nothing is left running then.
  */
 export async function startServer(options: ServerOptions): Promise<LocalServer> {
-  const { host, port, state, variables, environments = [], onLog } = options;
-  const listenersBefore = signalListeners();
+  const { host, port, state, variables, environments = [], onLog, signal } = options;
   const api = await loadWorker({ config: API_CONFIG, variables });
   const others = await Promise.all(environments.map(loadWorker));
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      workers: [{ ...api.options, unsafeDirectSockets: [{ host, port }] }, ...others.map((worker) => worker.options)],
-      host: "127.0.0.1",
-      port: 0,
-      log: new Log(LogLevel.ERROR),
-      telemetry: { enabled: false },
-      ...(state === null ? {} : { resourcePersistencePath: state }),
-      // The runtime spreads what a Worker logs as an object over many lines.
-      handleStructuredLogs: ({ level, message }) => onLog(`${level}: ${message.replace(/\s*\n\s+|\n(?=})/g, " ")}`),
-    }),
-  );
-  await miniflare.ready;
-  // wrangler and Miniflare end the process at a signal, in the middle of whatever else is done about it. Who started it decides here.
-  for (const [signal, listener] of signalListeners()) {
-    if (!listenersBefore.some(([, known]) => known === listener)) process.removeListener(signal, listener);
+  signal?.throwIfAborted();
+  const miniflareOptions = convertV4MiniflareOptions({
+    workers: [{ ...api.options, unsafeDirectSockets: [{ host, port }] }, ...others.map((worker) => worker.options)],
+    host: "127.0.0.1",
+    port: 0,
+    log: new Log(LogLevel.ERROR),
+    telemetry: { enabled: false },
+    ...(state === null ? {} : { resourcePersistencePath: state }),
+    // The runtime spreads what a Worker logs as an object over many lines.
+    handleStructuredLogs: ({ level, message }) => onLog(`${level}: ${message.replace(/\s*\n\s+|\n(?=})/g, " ")}`),
+  });
+  const miniflare = withoutSignalListeners(() => new Miniflare(miniflareOptions));
+  try {
+    await miniflare.ready;
+    signal?.throwIfAborted();
+  } catch (error) {
+    // It tells again why it didn't start.
+    await miniflare.dispose().catch(() => undefined);
+    throw error;
   }
   const url = await miniflare.unsafeGetDirectURL(api.name);
   const jobs = [api, ...others].map(({ name, crons }) => ({
@@ -80,11 +85,4 @@ export async function startServer(options: ServerOptions): Promise<LocalServer> 
       await miniflare.dispose();
     },
   };
-}
-
-function signalListeners(): [NodeJS.Signals, NodeJS.SignalsListener][] {
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  return signals.flatMap((signal) =>
-    process.listeners(signal).map((listener): [NodeJS.Signals, NodeJS.SignalsListener] => [signal, listener]),
-  );
 }

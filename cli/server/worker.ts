@@ -5,6 +5,7 @@ import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from "wrangle
 import { z } from "zod";
 import { UsageError } from "../usage-error.ts";
 import { bundle } from "./bundle.ts";
+import { withoutSignalListeners } from "./signal-listeners.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -45,11 +46,19 @@ const looked = z.looseObject({
   bindings: z.record(z.string(), z.json()).default({}),
 });
 
+/** What a wrangler.toml says. @throws Error when it names no main. */
+export function readWorker(config: string) {
+  const { name, workerOptions, main } = withoutSignalListeners(() => ({
+    ...named.parse(unstable_readConfig({ config })),
+    ...unstable_getMiniflareWorkerOptions(config),
+  }));
+  if (main === undefined) throw new Error(`${config} names no main`);
+  return { name, workerOptions, main };
+}
+
 /** A Worker as Miniflare takes it, and its crons. */
 export async function loadWorker({ config, variables }: WorkerSource) {
-  const { name } = named.parse(unstable_readConfig({ config }));
-  const { workerOptions, main } = unstable_getMiniflareWorkerOptions(config);
-  if (main === undefined) throw new Error(`${config} names no main`);
+  const { name, workerOptions, main } = readWorker(config);
   const { modulesRules, cronTriggers, bindings } = looked.parse(workerOptions);
   const { modulesRules: _, ...rest } = workerOptions;
   const script = await bundle(main, modulesRules);

@@ -1,5 +1,5 @@
 import { Client } from "../../src/client/client.ts";
-import { startServer } from "../server/local-server.ts";
+import { type LocalServer, startServer } from "../server/local-server.ts";
 import { endTogether, runtimePids } from "../server/processes.ts";
 import { UsageError } from "../usage-error.ts";
 import { Access } from "./access.ts";
@@ -10,7 +10,10 @@ import { requeue } from "./requeue.ts";
 import { type Generator, startGeneration } from "./start-generation.ts";
 import { openState, type State } from "./state.ts";
 import { StatusLine } from "./status-line.ts";
-import { stopRequest } from "./stop-request.ts";
+import { aborted, stopRequest } from "./stop-request.ts";
+
+/** A signal is noticed this long after what it did to others, at most. */
+const NOTICED_WITHIN_MS = 100;
 
 /** The queue of an environment's Worker. */
 const QUEUE_BINDING = "ROLLOUTS";
@@ -24,56 +27,104 @@ export async function start(args: string[]): Promise<void> {
   }
   // Standard output is for a program then; what libraries print isn't.
   if (options.json) console.log = console.error;
+  const stop = stopRequest();
   const state = await openState(options.state, options.fresh);
   try {
-    await run(options, state);
+    await run(options, state, stop);
+  } catch (error) {
+    throw (await isStopped(stop)) ? stop.reason : error;
   } finally {
     state.close();
   }
 }
 
-async function run(options: StartOptions, state: State): Promise<void> {
-  const out = options.json ? process.stderr : process.stdout;
-  const stop = stopRequest();
-  const access = new Access(options, state.folder);
-  const environmentToken = await access.token("environment");
-  const logged: { line: (text: string) => void } = { line: (text) => console.error(text) };
-  const server = await startServer({
-    host: options.host,
-    port: options.port,
-    state: state.folder,
-    variables: access.variables,
-    environments: options.environments.map(({ config, variables }) => ({
-      config,
-      variables: {
-        ...variables,
-        RUN: options.run,
-        ...(environmentToken === undefined ? {} : { LACHESIS_TOKEN: environmentToken }),
-      },
-    })),
-    onLog: (line) => {
-      if (options.verbose || line.startsWith("error")) logged.line(line);
-    },
-  }).catch((error: unknown) => {
-    throw portIsTaken(error)
-      ? new UsageError(
-          `port ${options.port} of ${options.host} is taken: stop what listens there, or give another --port`,
-        )
-      : error;
-  });
-  const callOff = endTogether(runtimePids());
-  hold(state.folder, server.url);
+/**
+ * Ctrl-C ends the bundler and the runtime too, and that may be noticed before the signal is: so whether something failed by
+ * itself is known a moment later.
+ */
+async function isStopped(stop: AbortSignal): Promise<boolean> {
+  await Promise.race([aborted(stop), new Promise((resolve) => setTimeout(resolve, NOTICED_WITHIN_MS))]);
+  return stop.aborted;
+}
 
+/** @throws Stopped when it is told to stop before it is up, or before the run has the steps it was to have. */
+async function run(options: StartOptions, state: State, stop: AbortSignal): Promise<void> {
+  const out = options.json ? process.stderr : process.stdout;
+  const access = new Access(options, state.folder);
+  const logged: Logged = { line: (text) => console.error(text) };
+  stop.throwIfAborted();
+  const server = await serve(options, state, access, logged, stop);
+  const callOff = endTogether(runtimePids());
+  try {
+    hold(state.folder, server.url);
+    await generate({ options, state, access, server, logged, out, stop });
+  } finally {
+    out.write(options.state === null ? "stopping\n" : "stopping; the state is kept\n");
+    callOff();
+    await server.stop();
+    release(state.folder);
+  }
+}
+
+/** Where lines of the Workers go. */
+interface Logged {
+  line: (text: string) => void;
+}
+
+async function serve(
+  { host, port, run, environments, verbose }: StartOptions,
+  state: State,
+  access: Access,
+  logged: Logged,
+  signal: AbortSignal,
+): Promise<LocalServer> {
+  const token = await access.token("environment");
+  const own = { RUN: run, ...(token === undefined ? {} : { LACHESIS_TOKEN: token }) };
+  try {
+    return await startServer({
+      host,
+      port,
+      state: state.folder,
+      variables: access.variables,
+      environments: environments.map(({ config, variables }) => ({ config, variables: { ...variables, ...own } })),
+      onLog: (line) => {
+        if (verbose || line.startsWith("error")) logged.line(line);
+      },
+      signal,
+    });
+  } catch (error) {
+    if (!portIsTaken(error)) throw error;
+    throw new UsageError(`port ${port} of ${host} is taken: stop what listens there, or give another --port`);
+  }
+}
+
+interface Session {
+  readonly options: StartOptions;
+  readonly state: State;
+  readonly access: Access;
+  readonly server: LocalServer;
+  readonly logged: Logged;
+  readonly out: NodeJS.WriteStream;
+  readonly stop: AbortSignal;
+}
+
+/** Greets, and generates and trains until it ends or is told to stop. */
+async function generate({ options, state, access, server, logged, out, stop }: Session): Promise<void> {
   const url = server.url.href.replace(/\/$/, "");
   out.write(`${greeting({ options, url, state: state.name })}\n`);
+  const ofRun = `${url}/runs/${options.run}`;
   const steps = options.generation.kind === "reference" ? options.generation.steps : null;
-  const client = new Client({ url: `${url}/runs/${options.run}`, token: await access.token("viewer"), attempts: 1 });
-  const status = new StatusLine(client, options.run, steps, out);
+  const status = new StatusLine(
+    new Client({ url: ofRun, token: await access.token("viewer"), attempts: 1 }),
+    options.run,
+    steps,
+    out,
+  );
   logged.line = (text) => status.log(text);
   status.start();
 
   const environments = options.environments.map(({ name }) => name);
-  const environmentClient = new Client({ url: `${url}/runs/${options.run}`, token: environmentToken });
+  const environmentClient = new Client({ url: ofRun, token: await access.token("environment") });
   /** Takes up generation where it was. */
   const resume = async () => {
     const count = await requeue(environmentClient, options.run, environments, (environment, messages) =>
@@ -90,9 +141,16 @@ async function run(options: StartOptions, state: State): Promise<void> {
       token: await access.token("trainer"),
       checkpoints: state.checkpoints,
       status,
-      onReady: () => void resume().catch((error: unknown) => status.log(`error: ${String(error)}`)),
+      onReady: () =>
+        void resume().catch((error: unknown) => {
+          if (!stop.aborted) status.log(`error: ${String(error)}`);
+        }),
     });
-    const end = await Promise.race([stop.then(() => null), generator.ended]);
+    const stopped = aborted(stop).then(() => {
+      if (steps !== null) throw stop.reason;
+      return null;
+    });
+    const end = await Promise.race([stopped, generator.ended]);
     if (end !== null) {
       process.exitCode = end.exitCode;
       status.log(end.message);
@@ -100,12 +158,8 @@ async function run(options: StartOptions, state: State): Promise<void> {
   } finally {
     await generator?.stop();
     status.stop();
-    out.write(options.state === null ? "stopping\n" : "stopping; the state is kept\n");
-    callOff();
-    await server.stop();
-    release(state.folder);
+    generator?.conclude();
   }
-  generator.conclude();
 }
 
 function portIsTaken(error: unknown): boolean {
