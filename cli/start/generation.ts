@@ -1,3 +1,4 @@
+import { newEndpoint } from "../../src/wire/rollouts.ts";
 import { wholeNumber } from "../options.ts";
 import { UsageError } from "../usage-error.ts";
 import type { GivenOptions } from "./options.ts";
@@ -76,22 +77,30 @@ function endpoint(
   url: string,
   secrets: Readonly<Record<string, string | undefined>>,
 ): Generation {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError(`--inference is ${JSON.stringify(url)}; give an http or https address`);
-  }
   if (options.model === undefined) throw new UsageError("--model is missing: name the model as the server knows it");
   const backend = BACKENDS.find((name) => name === (options.backend ?? "vllm"));
   if (backend === undefined) {
     throw new UsageError(`--backend is ${JSON.stringify(options.backend)}; give one of ${BACKENDS.join(", ")}`);
   }
-  const name = options["inference-secret"];
-  if (name === undefined) return { kind: "endpoint", url, model: options.model, backend, secret: null };
-  const value = /^[A-Za-z_]\w*$/.test(name) ? secrets[name] : undefined;
+  const name = options["inference-secret"] ?? null;
+  const read = newEndpoint.safeParse({ url, model: options.model, backend, secret: name });
+  // The API would refuse it once all is up. Neither address nor name is repeated: an API key may have been put there.
+  if (!read.success) throw new UsageError(read.error.issues.map(endpointFault).join("\n"));
+  const common = { kind: "endpoint" as const, url: read.data.url, model: read.data.model, backend };
+  if (name === null) return { ...common, secret: null };
+  const value = secrets[name];
   if (value === undefined || value === "") {
-    // What was given may be the key itself, so it isn't repeated.
     throw new UsageError("--inference-secret must name an environment variable that is set and holds the API key");
   }
-  return { kind: "endpoint", url, model: options.model, backend, secret: { name, value } };
+  return { ...common, secret: { name, value } };
+}
+
+/** Which option gives which field of an endpoint. */
+const ENDPOINT_OPTIONS: Readonly<Record<string, string>> = { url: "--inference", secret: "--inference-secret" };
+
+function endpointFault({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): string {
+  const field = String(path[0]);
+  return `${ENDPOINT_OPTIONS[field] ?? `--${field}`} can't be used: ${message}`;
 }
 
 function learningRate(text: string): string {

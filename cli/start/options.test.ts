@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { UsageError } from "../usage-error.ts";
 import { readEnvironments } from "./environments.ts";
 import type { Generation } from "./generation.ts";
 import { readStartOptions } from "./options.ts";
 
-const KEY = { VLLM_KEY: "very secret" };
+const KEY = { INFERENCE_KEY: "very secret" };
 
 /** With an environment that needs no folder: none. */
 const read = (...args: string[]) => readStartOptions([...args], KEY);
@@ -44,17 +45,22 @@ test.each<[string, RegExp]>([
   ["--batch-size 0", /--batch-size is "0"/],
   ["--model x", /--model can't be given: it is for --inference URL/],
   ["--backend vllm", /--backend can't be given/],
-  ["--inference-secret VLLM_KEY", /--inference-secret can't be given/],
+  ["--inference-secret INFERENCE_KEY", /--inference-secret can't be given/],
   ["--no-trainer --steps 3", /--steps can't be given: with --no-trainer/],
   ["--no-trainer --json", /--json can't be given/],
-  ["--inference x", /--inference is "x"; give an http/],
+  ["--inference x --model m", /--inference can't be used: .*http or https address/],
+  ["--inference ftp://x --model m", /--inference can't be used: .*http or https address/],
+  ["--inference http://me:hush@x --model m", /--inference can't be used: .*no user and password.*name a secret/],
   ["--inference http://x", /--model is missing/],
   ["--inference http://x --model m --backend tgi", /--backend is "tgi"; give one of vllm, sglang, openai/],
   [
     "--inference http://x --model m --steps 3",
     /--steps can't be given: with --inference there is no reference trainer/,
   ],
-  ["--inference http://x --model m --inference-secret NOT_SET", /--inference-secret must name an environment variable/],
+  [
+    "--inference http://x --model m --inference-secret INFERENCE_NOT_SET",
+    /--inference-secret must name an environment variable/,
+  ],
   ["--environment nowhere", /--environment is "nowhere"; there are /],
   ["--config gsm8k", /--config names no environment; give NAME=JSON/],
   ["--config other={}", /--config names "other"; give NAME=JSON with a NAME that runs: gsm8k/],
@@ -64,9 +70,16 @@ test.each<[string, RegExp]>([
   expect(() => read(...args.split(" "))).toThrow(message);
 });
 
-test("a value that may be an API key is not repeated", () => {
-  const args = ["--inference", "http://x", "--model", "m", "--inference-secret", "sk-1234"];
-  expect(() => read(...args)).toThrow(expect.objectContaining({ message: expect.not.stringContaining("sk-1234") }));
+test.each([
+  "--inference http://x --model m --inference-secret sk-1234",
+  "--inference http://x --model m --inference-secret INFERENCE_SK_1234",
+  "--inference http://me:sk-1234@x --model m",
+  "--inference me:sk-1234@x --model m",
+  "--inference http://me:sk-1234@x:port --model m",
+])("%s is refused; what may be an API key is not repeated", (args) => {
+  const refused = () => read(...args.split(" "));
+  expect(refused).toThrow(UsageError);
+  expect(refused).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/sk.1234/i) }));
 });
 
 describe("an environment's variables", () => {
@@ -76,7 +89,7 @@ describe("an environment's variables", () => {
     url: "http://x",
     model: "m",
     backend: "vllm",
-    secret: { name: "VLLM_KEY", value: "very secret" },
+    secret: { name: "INFERENCE_KEY", value: "very secret" },
   };
   const variables = (options: object, generation: Generation = reference) => {
     if (generation.kind === "none") throw new Error("runs no environment");
@@ -86,7 +99,7 @@ describe("an environment's variables", () => {
   test.each<[string, object, Generation, object]>([
     ["the tiny policy gets the preset tiny", {}, reference, { PRESET: "tiny" }],
     ["another policy gets none", {}, { ...endpoint, secret: null }, { PRESET: "" }],
-    ["--preset is taken", { preset: "hard" }, endpoint, { PRESET: "hard", VLLM_KEY: "very secret" }],
+    ["--preset is taken", { preset: "hard" }, endpoint, { PRESET: "hard", INFERENCE_KEY: "very secret" }],
     [
       "seed and group size",
       { seed: "7", "group-size": "4" },

@@ -23,7 +23,7 @@ What runs:
   --inference URL         generate with this inference server instead of the tiny policy; bring your own trainer
   --model NAME            the model's name there
   --backend NAME          whose wire it speaks: vllm (default), sglang or openai
-  --inference-secret NAME the environment variable that holds its API key
+  --inference-secret NAME the environment variable that holds its API key; the name begins with INFERENCE_
   --api-only              the API alone
 
 The reference trainer:
