@@ -17,12 +17,16 @@ export const environment = defineEnvironment({
   description: "word problems whose answer is a number",
   config: own,
   presets,
-  items: async (index, { config, split }): Promise<Gsm8kItem> => {
+  items: async (index, { config, split, invocation }): Promise<Gsm8kItem> => {
     const source = split === "train" ? config.source : config.evaluation_source;
     const rows =
       source === "generated"
         ? null
-        : await rowsOf[split](source, async () => parseItems(await textFromUrl(source), source));
+        : await rowsOf[split](
+            source,
+            async (signal) => parseItems(await textFromUrl(source, signal), source),
+            invocation,
+          );
     return split === "train" ? itemAt(index, config, rows) : evaluationItemAt(index, config, rows);
   },
   prompt: (item, { config }) => promptOf(item, config),

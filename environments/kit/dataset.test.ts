@@ -5,12 +5,14 @@ import type { Split } from "./items.ts";
 import { Random } from "./random.ts";
 
 const rows = (count: number, from = 0) => Array.from({ length: count }, (_, index) => index + from);
+const { signal: invocation } = new AbortController();
 const context = (split: Split, seed = 0) => ({
   config: { seed },
   state: null,
   split,
   random: Random.of("test"),
   env: {},
+  invocation,
 });
 type Draw = ReturnType<typeof dataset<{ seed: number }, number, number>>;
 const drawAll = (draw: Draw, count: number, split: Split) =>

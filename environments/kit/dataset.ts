@@ -12,6 +12,8 @@ export interface LoadContext<Config> {
   readonly config: Config;
   /** The Worker's bindings, by name. */
   readonly env: Readonly<Record<string, unknown>>;
+  /** Ends when the invocation that loads is over. */
+  readonly signal: AbortSignal;
 }
 
 export type Load<Config, Row> = (context: LoadContext<Config>) => readonly Row[] | Promise<readonly Row[]>;
@@ -43,8 +45,9 @@ interface Rows<Row> {
 export function dataset<Config extends { seed: number }, Row, Item>(options: DatasetOptions<Config, Row, Item>) {
   const kept = remember<Rows<Row>>();
   return async (index: number, context: ItemContext<Config, unknown>): Promise<Item> => {
-    const { config, env, split } = context;
-    const rows = (await kept(JSON.stringify(config), () => loadRows(options, { config, env })))[split];
+    const { config, env, split, invocation } = context;
+    const load = (signal: AbortSignal) => loadRows(options, { config, env, signal });
+    const rows = (await kept(JSON.stringify(config), load, invocation))[split];
     if (rows.length === 0) throw new RangeError(`the data set has no rows for ${split}; see heldOut`);
     const position = split === "evaluation" ? index % rows.length : itemOrder(rows.length, config.seed)(index);
     const row = rows[position];
@@ -64,13 +67,17 @@ async function loadRows<Config, Row, Item>(
 }
 
 /** Reads JSON Lines from a public address. @throws Error naming address and status, JsonlError naming line and field. */
-export async function jsonlFromUrl<Schema extends z.ZodType>(url: string, schema: Schema): Promise<z.output<Schema>[]> {
-  return parseJsonl(await textFromUrl(url), schema, url);
+export async function jsonlFromUrl<Schema extends z.ZodType>(
+  url: string,
+  schema: Schema,
+  signal?: AbortSignal,
+): Promise<z.output<Schema>[]> {
+  return parseJsonl(await textFromUrl(url, signal), schema, url);
 }
 
 /** @throws Error naming address and status */
-export async function textFromUrl(url: string): Promise<string> {
-  const response = await fetch(url);
+export async function textFromUrl(url: string, signal?: AbortSignal): Promise<string> {
+  const response = await fetch(url, signal === undefined ? {} : { signal });
   if (!response.ok) throw new Error(`${url} answered ${response.status}; is that where the data set is?`);
   return response.text();
 }

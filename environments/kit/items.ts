@@ -12,6 +12,8 @@ export interface ItemContext<Config, State> {
   readonly random: Random;
   /** The Worker's bindings, by name. */
   readonly env: Readonly<Record<string, unknown>>;
+  /** Ends when the invocation that draws is over: for `remember`. */
+  readonly invocation: AbortSignal;
 }
 
 /**

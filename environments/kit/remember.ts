@@ -1,16 +1,30 @@
+/** @param signal of the invocation that asks: it ends when that one is over, and with it everything it has under way */
+export type Remember<T> = (
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  invocation: AbortSignal,
+) => Promise<T>;
+
 /**
  * Keeps what was loaded last, as long as the isolate lives; for data sets and tokenizers, which are too large to load for
- * every group. A load that failed is tried again.
+ * every group. Only what is there is kept from invocation to invocation, never a promise: one whose invocation has ended
+ * never settles, and whoever waited for it would wait for ever. Until then each invocation loads for itself, once for all
+ * of its groups. A load that failed is tried again.
  */
-export function remember<T>(): (key: string, load: () => Promise<T>) => Promise<T> {
-  let kept: { key: string; value: Promise<T> } | undefined;
-  return (key, load) => {
+export function remember<T>(): Remember<T> {
+  let kept: { readonly key: string; readonly value: T } | undefined;
+  const underWay = new WeakMap<AbortSignal, Map<string, Promise<T>>>();
+  return async (key, load, invocation) => {
     if (kept?.key === key) return kept.value;
-    const entry = { key, value: load() };
-    kept = entry;
-    entry.value.catch(() => {
-      if (kept === entry) kept = undefined;
-    });
-    return entry.value;
+    const own = underWay.get(invocation) ?? new Map<string, Promise<T>>();
+    underWay.set(invocation, own);
+    const loading =
+      own.get(key) ??
+      load(invocation).then((value) => {
+        kept = { key, value };
+        return value;
+      });
+    own.set(key, loading);
+    return loading.finally(() => own.delete(key));
   };
 }

@@ -11,6 +11,8 @@ export interface TokenizerSource {
   /** A chat template (Jinja); default: the config's `chat_template`, else chat_template.jinja beside it. */
   readonly templateUrl?: string | undefined;
   readonly fetch?: Fetch | undefined;
+  /** Ends the load. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const namedToken = z.union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)]);
@@ -30,21 +32,13 @@ interface Loaded {
 }
 
 /**
- * Renders here, with a tokenizer the user names. Files and the libraries are loaded at the first use and kept; a load that
- * failed is tried again at the next use.
+ * Loads a tokenizer the user names, to render here. What it gives holds nothing that is under way, so it may be kept.
+ * @throws Error naming the file that can't be had
  */
-export function tokenizerRenderer(source: TokenizerSource): Renderer {
-  let loading: Promise<Loaded> | undefined;
-  const loaded = () => {
-    loading ??= load(source).catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
+export async function tokenizerRenderer(source: TokenizerSource): Promise<Renderer> {
+  const { template, encode, decode, config } = await load(source);
   return {
     async render(messages, { tools, addGenerationPrompt }) {
-      const { template, encode, config } = await loaded();
       const text = template({
         messages: messages.map(forTemplate),
         tools: tools === undefined || tools.length === 0 ? null : tools,
@@ -54,13 +48,19 @@ export function tokenizerRenderer(source: TokenizerSource): Renderer {
       });
       return encode(text);
     },
-    decode: async (tokens) => (await loaded()).decode(tokens),
-    encode: async (text) => (await loaded()).encode(text),
+    decode: async (tokens) => decode(tokens),
+    encode: async (text) => encode(text),
   };
 }
 
-async function load({ tokenizerUrl, configUrl, templateUrl, fetch: send }: TokenizerSource): Promise<Loaded> {
-  const get: Fetch = send ?? ((url, init) => fetch(url, init));
+async function load({
+  tokenizerUrl,
+  configUrl,
+  templateUrl,
+  fetch: send = (url, init) => fetch(url, init),
+  signal,
+}: TokenizerSource): Promise<Loaded> {
+  const get: Fetch = (url, init) => send(url, signal === undefined ? init : { ...init, signal });
   const beside = (name: string) => new URL(name, tokenizerUrl).href;
   const [{ Tokenizer }, { Template }, tokenizerJson, configJson] = await Promise.all([
     import("@huggingface/tokenizers"),

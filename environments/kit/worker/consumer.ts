@@ -39,6 +39,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
   readonly #desk: LeaseDesk;
   readonly #limiter = new RequestLimiter();
   readonly #began: number;
+  readonly #invocation = new AbortController();
   readonly #states = new Map<number, StateStore<State>>();
   readonly #finished: Finished<Item, R>[] = [];
 
@@ -59,6 +60,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
     await Promise.all(Array.from({ length: this.#runtime.base.concurrency }, work));
     await this.#foldStates();
     for (const { message } of this.#finished) message.ack();
+    this.#invocation.abort();
   }
 
   async #handle(message: QueuedMessage): Promise<void> {
@@ -141,6 +143,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
           fetch: counted,
           limiter: this.#limiter,
           signal,
+          invocation: this.#invocation.signal,
         }),
       );
       return work({
@@ -151,6 +154,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
         env: bindings.all,
         policy,
         signal,
+        invocation: this.#invocation.signal,
       });
     };
     return deadline.limit(all(), () => pending > 0);

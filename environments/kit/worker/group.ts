@@ -20,6 +20,8 @@ export interface RunContext<Own extends z.ZodRawShape, Item, State, R extends Ro
   readonly env: Readonly<Record<string, unknown>>;
   readonly policy: Policy;
   readonly signal: AbortSignal;
+  /** Ends when the invocation is over. */
+  readonly invocation: AbortSignal;
 }
 
 /** What a lease came to. */
@@ -108,12 +110,12 @@ async function leasedItem<Own extends z.ZodRawShape, Item, State, R extends Roll
 
 /** Item `index` of a split. */
 export async function drawItem<Own extends z.ZodRawShape, Item, State, R extends Rollout>(
-  { environment, config, base, state, env }: Omit<RunContext<Own, Item, State, R>, "policy" | "signal">,
+  { environment, config, base, state, env, invocation }: Omit<RunContext<Own, Item, State, R>, "policy" | "signal">,
   split: Split,
   index: number,
 ): Promise<Item> {
   const random = Random.of(environment.name, base.seed, split, index);
-  return environment.definition.items(index, { config, state, split, random, env });
+  return environment.definition.items(index, { config, state, split, random, env, invocation });
 }
 
 /** The run refuses a lease's groups when they are more, so it is better said here. */

@@ -20,23 +20,25 @@ export interface PolicyOptions {
   readonly fetch?: Fetch | undefined;
   readonly limiter: RequestLimiter;
   readonly signal: AbortSignal;
+  /** Ends when the invocation is over. */
+  readonly invocation: AbortSignal;
 }
 
 const keptTokenizer = remember<Renderer>();
 
-/** Opens a lease's endpoint, to sample as the config says. @throws MissingSecretError, TypeError for a url that is none */
+/** Opens a lease's endpoint, to sample as the config says. @throws MissingSecretError, TypeError for a url that is none; Error for a tokenizer that can't be loaded */
 export async function openPolicy(endpoint: Endpoint, options: PolicyOptions): Promise<Policy> {
-  const { base, purpose, secretOf, fetch, limiter, signal } = options;
-  const tokenizer = await tokenizerOf(base);
+  const { base, purpose, secretOf, fetch, limiter, signal, invocation } = options;
+  const tokenizer = await tokenizerOf(base, invocation);
   const inference: Inference = openInference(endpoint, { purpose, secretOf, fetch, limiter, signal, tokenizer });
   const temperature = purpose === "evaluation" ? base.eval_temperature : base.temperature;
   const sampling = { maxTokens: base.max_tokens, temperature, topP: base.top_p, signal };
   return new Policy(inference, tokenizer ?? serverRenderer(inference), sampling);
 }
 
-function tokenizerOf({ renderer }: BaseConfig): Promise<Renderer> | undefined {
+function tokenizerOf({ renderer }: BaseConfig, invocation: AbortSignal): Promise<Renderer> | undefined {
   if (renderer === "server") return undefined;
   const { tokenizer, template } = renderer;
   const source = { tokenizerUrl: tokenizer, templateUrl: template ?? undefined };
-  return keptTokenizer(JSON.stringify(source), async () => tokenizerRenderer(source));
+  return keptTokenizer(JSON.stringify(source), (own) => tokenizerRenderer({ ...source, signal: own }), invocation);
 }
