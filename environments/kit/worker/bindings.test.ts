@@ -17,8 +17,13 @@ test.each([
   expect(() => readBindings(env)).toThrow(message);
 });
 
-test("a token is never shown", () => {
-  expect(() => readBindings({ LACHESIS_TOKEN: "secret", RUN: "my run", LACHESIS })).not.toThrow("secret");
+test.each([
+  { name: "a token", env: { LACHESIS_TOKEN: "sesame", RUN: "my run", LACHESIS } },
+  { name: "a password in an address", env: { LACHESIS_URL: "https://x:sesame@lachesis example" } },
+  { name: "a password in an address of another kind", env: { LACHESIS_URL: "ftp://x:sesame@lachesis.example" } },
+])("$name is never shown", ({ env }) => {
+  expect(() => readBindings(env)).toThrow(SetupError);
+  expect(() => readBindings(env)).not.toThrow("sesame");
 });
 
 test("empty variables are as if not set", () => {
@@ -40,9 +45,29 @@ test("the API is asked through the binding, about the run, with the token", asyn
   ]);
 });
 
-test("secrets are found by name, and only texts are secrets", () => {
-  const { secret } = readBindings({ LACHESIS, VLLM_KEY: "k", EMPTY: "" });
-  expect(["VLLM_KEY", "EMPTY", "LACHESIS", "OTHER"].map(secret)).toEqual(["k", undefined, undefined, undefined]);
+test("endpoints' secrets are found by name, and only texts are secrets", () => {
+  const { endpointSecret } = readBindings({ LACHESIS, INFERENCE_KEY: "k", INFERENCE_EMPTY: "", INFERENCE_BUCKET: {} });
+  const names = ["INFERENCE_KEY", "INFERENCE_EMPTY", "INFERENCE_BUCKET", "INFERENCE_OTHER"];
+  expect(names.map(endpointSecret)).toEqual(["k", undefined, undefined, undefined]);
+});
+
+test.each([
+  "LACHESIS_TOKEN",
+  "JUDGE_KEY",
+  "inference_key",
+  "INFERENCE-KEY",
+  "XINFERENCE_KEY",
+  "__proto__",
+  "INFERENCE_K\n",
+])("an endpoint doesn't get the secret %j", (name) => {
+  const { endpointSecret } = readBindings({ LACHESIS, [name]: "sesame" });
+  expect(() => endpointSecret(name)).toThrow(/begin with INFERENCE_.*wrangler secret put INFERENCE_/);
+  expect(() => endpointSecret(name)).not.toThrow("sesame");
+});
+
+test("the environment's own code is given everything but the API's address and token", () => {
+  const env = { LACHESIS, LACHESIS_TOKEN: "t", LACHESIS_URL: "https://x:t@lachesis.example", JUDGE_KEY: "k" };
+  expect(readBindings(env).forEnvironment).toEqual({ LACHESIS, JUDGE_KEY: "k" });
 });
 
 test("a queue that is missing is told with how to make one", () => {

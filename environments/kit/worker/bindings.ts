@@ -1,10 +1,20 @@
 import { z } from "zod";
 import { Client } from "../../../src/client/client.ts";
 import { DEFAULT_RUN, runName } from "../../../src/wire/names.ts";
+import { Failure } from "./failure.ts";
 import type { QueueProducer, Service } from "./platform.ts";
 
 /** A host is needed to make a request, but a service binding goes to its Worker whatever the host. */
 const SERVICE_URL = "https://lachesis";
+
+/**
+ * Secrets that an endpoint may name. Whoever publishes endpoints says both which secret and where it goes, so all others,
+ * LACHESIS_TOKEN above all, are none of theirs.
+ */
+const ENDPOINT_SECRET = /^INFERENCE_[A-Z0-9_]{0,110}$/;
+
+/** What the environment's own code is not given: with it anybody could act as the environment. */
+const OWN_CREDENTIALS = new Set(["LACHESIS_TOKEN", "LACHESIS_URL"]);
 
 const service = z.custom<Service>((value) => hasMethod(value, "fetch"), "is no service binding");
 const queue = z.custom<QueueProducer>((value) => hasMethod(value, "sendBatch"), "is no queue");
@@ -36,10 +46,10 @@ export interface Bindings {
   readonly client: Client;
   /** @throws SetupError when there is none. */
   queue(): QueueProducer;
-  /** A secret by its name. */
-  secret(name: string): string | undefined;
-  /** Everything, by name: an R2 bucket, for instance. */
-  readonly all: Readonly<Record<string, unknown>>;
+  /** A secret that an endpoint names. @throws Failure `inference_secret` for a name that no endpoint may give */
+  endpointSecret(name: string): string | undefined;
+  /** By name, without the API's address and token: an R2 bucket, for instance. */
+  readonly forEnvironment: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -75,22 +85,32 @@ export function readBindings(env: unknown): Bindings {
           "the queue with: npx wrangler queues create NAME",
       );
     },
-    secret: (name) => {
+    endpointSecret: (name) => {
+      if (!ENDPOINT_SECRET.test(name)) throw refusedSecret(name);
       const value = all[name];
       return typeof value === "string" && value !== "" ? value : undefined;
     },
-    all,
+    forEnvironment: Object.fromEntries(Object.entries(all).filter(([name]) => !OWN_CREDENTIALS.has(name))),
   };
+}
+
+function refusedSecret(name: string): Failure {
+  return new Failure(
+    "inference_secret",
+    `the endpoint names the secret ${JSON.stringify(name)}, but gets only secrets whose names begin with INFERENCE_ and go on in ` +
+      "capitals, digits and underscores, so that no endpoint can ask for another one: set the key under such a name " +
+      "(npx wrangler secret put INFERENCE_KEY) and publish the endpoint with it",
+  );
 }
 
 function hasMethod(value: unknown, name: string): boolean {
   return typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function";
 }
 
-/** Values are shown for variables alone: a binding has none, and a token must not be. */
+/** Values are shown for variables alone: a binding has none, and a token, or an address that may hold one, must not be. */
 function explain({ path, message }: z.core.$ZodIssue, all: Readonly<Record<string, unknown>>): string {
   const name = String(path[0]);
   const value = all[name];
-  const shown = typeof value === "string" && name !== "LACHESIS_TOKEN" ? ` is ${JSON.stringify(value)}:` : "";
+  const shown = typeof value === "string" && !OWN_CREDENTIALS.has(name) ? ` is ${JSON.stringify(value)}:` : "";
   return `${name}${shown} ${message}; set it in the environment's wrangler.toml`;
 }

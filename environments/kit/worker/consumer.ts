@@ -139,7 +139,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
         openPolicy(lease.endpoint, {
           base,
           purpose,
-          secretOf: bindings.secret,
+          secretOf: bindings.endpointSecret,
           fetch: counted,
           limiter: this.#limiter,
           signal,
@@ -151,7 +151,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
         config: this.#config,
         base,
         state,
-        env: bindings.all,
+        env: bindings.forEnvironment,
         policy,
         signal,
         invocation: this.#invocation.signal,

@@ -47,10 +47,20 @@ describe("a failure", () => {
 
   test("for want of an endpoint's secret names the secret", async () => {
     const { run, deliver } = setUp();
-    await deliver(messageOfLease(run.open({ endpoint: fakeEndpoint({ secret: "VLLM_KEY" }) })));
+    await deliver(messageOfLease(run.open({ endpoint: fakeEndpoint({ secret: "INFERENCE_KEY" }) })));
     expect(run.lease(1).failures).toMatchObject([
-      { reason: "inference_secret", message: expect.stringContaining("wrangler secret put VLLM_KEY") },
+      { reason: "inference_secret", message: expect.stringContaining("wrangler secret put INFERENCE_KEY") },
     ]);
+  });
+
+  test("for an endpoint that names a secret it has no claim to sends nothing anywhere", async () => {
+    const { run, server, deliver } = setUp();
+    const endpoint = fakeEndpoint({ url: "https://elsewhere.test", secret: "LACHESIS_TOKEN" });
+    await deliver(messageOfLease(run.open({ endpoint })));
+    expect(run.lease(1).failures).toMatchObject([
+      { reason: "inference_secret", message: expect.stringContaining("begin with INFERENCE_") },
+    ]);
+    expect(server.requests).toEqual([]);
   });
 
   test("while the lease is over is no failure", async () => {

@@ -26,7 +26,7 @@ export interface PolicyOptions {
 
 const keptTokenizer = remember<Renderer>();
 
-/** Opens a lease's endpoint, to sample as the config says. @throws MissingSecretError, TypeError for a url that is none; Error for a tokenizer that can't be loaded */
+/** Opens a lease's endpoint, to sample as the config says. @throws MissingSecretError, what `secretOf` throws, TypeError for a url that is none; Error for a tokenizer that can't be loaded */
 export async function openPolicy(endpoint: Endpoint, options: PolicyOptions): Promise<Policy> {
   const { base, purpose, secretOf, fetch, limiter, signal, invocation } = options;
   const tokenizer = await tokenizerOf(base, invocation);
