@@ -11,6 +11,14 @@ const LONGEST_DELAY_SECONDS = 60;
  * @param random from 0 to 1
  */
 export function retryDelaySeconds(attempt: number, random: number): number {
-  const delay = Math.min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** (attempt - 1));
-  return Math.round(delay * (1 + random / 2));
+  return spread(Math.min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** (attempt - 1)), random);
+}
+
+/** How long the next delivery waits for a run that can't go on with the lease yet: a minute, and up to half of that more. */
+export function laterDelaySeconds(random: number): number {
+  return spread(LONGEST_DELAY_SECONDS, random);
+}
+
+function spread(seconds: number, random: number): number {
+  return Math.round(seconds * (1 + random / 2));
 }

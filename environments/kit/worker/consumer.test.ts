@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineEnvironment } from "../define.ts";
 import { nothing } from "../definition.ts";
 import { environmentWorker } from "./index.ts";
-import { messageOfLease } from "./testing.ts";
+import { busy, messageOfLease } from "./testing.ts";
 import { counting, halfRight, setUp } from "./testing-consumer.ts";
 
 describe("a lease", () => {
@@ -43,6 +43,29 @@ describe("a lease", () => {
     const { run, deliver } = setUp();
     await deliver(messageOfLease(run.open({ expires_at: Date.now() + left })));
     expect(run.lease(1)).toMatchObject({ renewals, outcome: "submitted" });
+  });
+
+  test("that the run has no endpoint for waits on the queue, and in the end for its expiry", async () => {
+    const { run, server, log, deliver } = setUp();
+    const lease = run.open();
+    run.intercept = (path) => (path.endsWith("/renew") ? busy(503) : null);
+    const messages = [2, 3].map((attempts) => messageOfLease(lease, attempts));
+    for (const message of messages) await deliver(message);
+    expect(messages.map(({ settled }) => settled)).toEqual(["retry", "ack"]);
+    expect(messages[0]?.delaySeconds).toBeGreaterThanOrEqual(60);
+    expect(run.lease(1)).toMatchObject({ outcome: "open", failures: [] });
+    expect(log.map(({ reason }) => reason)).toEqual(["run_unavailable", "run_unavailable"]);
+    expect(server.requests).toEqual([]);
+  });
+
+  test("whose group is refused for another reason than its end is not over", async () => {
+    const { run, deliver } = setUp();
+    const message = messageOfLease(run.open());
+    run.intercept = (path) =>
+      path === "/scored_data_list" ? Response.json({ detail: "not now" }, { status: 409 }) : null;
+    await deliver(message);
+    expect(message.settled).toBe("retry");
+    expect(run.lease(1).failures).toMatchObject([{ reason: "submit", message: expect.stringContaining("not now") }]);
   });
 
   test("that ends while its group is generated brings nothing, and nothing is remembered", async () => {

@@ -5,7 +5,7 @@ import type { Outcome } from "../definition.ts";
 import { type Purpose, RequestLimiter } from "../inference/index.ts";
 import type { ConfigOf } from "../read-config.ts";
 import type { Rollout } from "../trajectory/index.ts";
-import { MAX_ATTEMPTS, retryDelaySeconds } from "./attempts.ts";
+import { laterDelaySeconds, MAX_ATTEMPTS, retryDelaySeconds } from "./attempts.ts";
 import { Deadline } from "./deadline.ts";
 import { descriptor } from "./descriptor.ts";
 import { evaluate } from "./evaluate.ts";
@@ -82,7 +82,8 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
         throw new Failure("timeout", "the invocation had no time left to begin with it");
       }
       const current = await this.#desk.current(lease, message.attempts);
-      if (current === null) return message.ack();
+      if (current === "over") return message.ack();
+      if (current === "later") return this.#putOff(message);
       if (current.kind === "evaluate") await this.#evaluate(current, message);
       else await this.#generate(current, message);
     } catch (error) {
@@ -169,7 +170,14 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
     if (fate === "over") message.ack();
     // Without attempts left the platform moves it to the dead-letter queue.
     else if (fate === "dead") message.retry();
+    else if (fate === "later") this.#putOff(message);
     else message.retry({ delaySeconds: retryDelaySeconds(message.attempts, this.#runtime.random()) });
+  }
+
+  /** Nothing failed: without attempts left the lease is left to expire, and its item is leased again. */
+  #putOff(message: QueuedMessage): void {
+    if (message.attempts >= MAX_ATTEMPTS) message.ack();
+    else message.retry({ delaySeconds: laterDelaySeconds(this.#runtime.random()) });
   }
 
   async #foldStates(): Promise<void> {

@@ -48,9 +48,9 @@ export async function during<T>(stage: Stage, work: () => T | Promise<T>): Promi
   }
 }
 
-/** Whether the server said that a lease is over or unknown, so that nothing can be done under it any more. */
-export function isLeaseOver(error: unknown): boolean {
-  return error instanceof ClientError && (error.status === 404 || error.status === 409 || error.status === 410);
+/** Whether the API answered with one of these statuses. */
+export function wasAnswered(error: unknown, ...statuses: readonly number[]): error is ClientError {
+  return error instanceof ClientError && statuses.includes(error.status);
 }
 
 /** What to do about an error of the API, in words. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fakeEndpoint } from "../inference/testing.ts";
-import { FakeMessage, messageOfLease } from "./testing.ts";
+import { busy, FakeMessage, messageOfLease } from "./testing.ts";
 import { halfRight, setUp } from "./testing-consumer.ts";
 
 describe("a failure", () => {
@@ -72,6 +72,15 @@ describe("a failure", () => {
     };
     await deliver(message);
     expect(message.settled).toBe("ack");
+  });
+
+  test.each([409, 503])("while the run has no endpoint for the lease (%i) is tried again later", async (status) => {
+    const { run, deliver } = setUp(halfRight, { broken: "score" });
+    const message = messageOfLease(run.open());
+    run.intercept = (path) => (path.endsWith("/renew") ? busy(status) : null);
+    await deliver(message);
+    expect(message.settled).toBe("retry");
+    expect(run.lease(1).outcome).toBe("open");
   });
 
   test("that can't be reported is tried again all the same", async () => {

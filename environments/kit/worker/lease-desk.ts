@@ -1,7 +1,7 @@
 import type { RolloutLease } from "../../../src/wire/rollouts.ts";
 import { MAX_ATTEMPTS } from "./attempts.ts";
 import type { Metrics } from "./evaluate.ts";
-import { during, type Failure, isLeaseOver } from "./failure.ts";
+import { during, type Failure, failureAt, wasAnswered } from "./failure.ts";
 import type { LeaseResult } from "./group.ts";
 import { messageOf } from "./log.ts";
 import type { Runtime } from "./runtime.ts";
@@ -12,8 +12,11 @@ const CLOCK_MARGIN_SECONDS = 5;
 /** What a lease may have lost on its way here without being renewed for it. */
 const SETTLING_SECONDS = 15;
 
-/** What becomes of a message whose lease failed: delivered again, dead, or nothing to do because the lease is over. */
-export type Fate = "again" | "dead" | "over";
+/**
+ * What becomes of a message whose lease failed: delivered again, or later because the run can't go on with the lease just
+ * now, or dead, or nothing to do because the lease is over.
+ */
+export type Fate = "again" | "later" | "dead" | "over";
 
 /** What is said to the server about a lease. */
 export class LeaseDesk {
@@ -24,23 +27,33 @@ export class LeaseDesk {
   }
 
   /**
-   * The lease as it is now, with time for a whole rollout; null when it is over. A message's first delivery mostly holds it
-   * already. A later one may be of a lease that got another endpoint, or of one that ended just before its worker did.
+   * The lease as it is now, with time for a whole rollout; "over", or "later" when the run has no endpoint for it or no time
+   * for us. A message's first delivery mostly holds it already. A later one may be of a lease that got another endpoint, or
+   * of one that ended just before its worker did.
    * @throws Failure
    */
-  async current(lease: RolloutLease, attempts: number): Promise<RolloutLease | null> {
+  async current(lease: RolloutLease, attempts: number): Promise<RolloutLease | "over" | "later"> {
     const left = (lease.expires_at - this.#runtime.now()) / 1000 - CLOCK_MARGIN_SECONDS;
     const most = lease.lease_seconds - SETTLING_SECONDS;
     // An evaluation may take as long as its lease lasts.
     const needed = lease.kind === "evaluate" ? most : Math.min(this.#runtime.base.rollout_timeout_seconds, most);
     if (attempts === 1 && left > 0 && left >= needed) return lease;
-    const renewed = await during("internal", () =>
-      this.#unlessOver(() => this.#runtime.client.renew(lease.lease_id, {})),
-    );
-    if (renewed?.status === "leased") return renewed.lease;
-    const how = renewed === null ? "unknown" : renewed.outcome;
-    this.#runtime.log("info", "lease over", { lease: lease.lease_id, reason: how });
-    return null;
+    const { client, log } = this.#runtime;
+    const { lease_id } = lease;
+    try {
+      const renewed = await client.renew(lease_id, {});
+      if (renewed.status === "leased") return renewed.lease;
+      log("info", "lease over", { lease: lease_id, reason: renewed.outcome });
+      return "over";
+    } catch (error) {
+      if (isUnknown(error)) {
+        log("info", "lease over", { lease: lease_id, reason: "unknown" });
+        return "over";
+      }
+      if (!isUnavailable(error)) throw failureAt("internal", error);
+      log("warn", "lease waits", { lease: lease_id, reason: "run_unavailable", message: messageOf(error) });
+      return "later";
+    }
   }
 
   /** Hands the groups in, or says why there are none. False when the lease was over: then nothing counts. @throws Failure */
@@ -48,7 +61,7 @@ export class LeaseDesk {
     const { client, log } = this.#runtime;
     const { groups, reason, message, followUps } = result;
     const ended = await during("submit", () =>
-      this.#unlessOver(async () => {
+      this.#unlessOver(lease_id, async () => {
         if (followUps.length > 0 && !(await this.#handInFollowUps(lease_id, followUps))) return null;
         if (reason === null) await client.submit(lease_id, groups);
         else await client.close(lease_id, { outcome: "skipped", reason, message });
@@ -69,7 +82,7 @@ export class LeaseDesk {
       await client.backlog(lease, followUps);
       return true;
     } catch (error) {
-      if (!isLeaseOver(error)) throw error;
+      if (!wasAnswered(error, 409)) throw error;
       if ((await client.renew(lease, {})).status === "closed") return false;
       log("warn", "follow-ups", { lease, reason: "follow_ups_refused", message: messageOf(error) });
       return true;
@@ -78,7 +91,9 @@ export class LeaseDesk {
 
   async endEvaluation({ lease_id }: RolloutLease, metrics: Metrics): Promise<void> {
     await during("submit", () =>
-      this.#unlessOver(() => this.#runtime.client.close(lease_id, { outcome: "evaluated", metrics: { ...metrics } })),
+      this.#unlessOver(lease_id, () =>
+        this.#runtime.client.close(lease_id, { outcome: "evaluated", metrics: { ...metrics } }),
+      ),
     );
   }
 
@@ -94,23 +109,33 @@ export class LeaseDesk {
         await client.close(lease, { outcome: "failed", reason, message, endpoint_fault });
         return "dead";
       }
-      const renewed = await this.#unlessOver(() =>
-        client.renew(lease, { failure: { reason, message, endpoint_fault } }),
-      );
-      return renewed?.status === "leased" ? "again" : "over";
+      const renewed = await client.renew(lease, { failure: { reason, message, endpoint_fault } });
+      return renewed.status === "leased" ? "again" : "over";
     } catch (error) {
+      if (isUnknown(error)) return "over";
       log("error", "report", { lease, reason, message: messageOf(error) });
-      return attempts >= MAX_ATTEMPTS ? "dead" : "again";
+      if (attempts >= MAX_ATTEMPTS) return "dead";
+      return isUnavailable(error) ? "later" : "again";
     }
   }
 
-  /** Null when the server says that the lease is over, or that it never was (a run that was reset). */
-  async #unlessOver<T>(ask: () => Promise<T>): Promise<T | null> {
+  /** Null when the lease is over. A conflict may have another cause, so then the lease itself is asked for. */
+  async #unlessOver<T>(lease: number, ask: () => Promise<T>): Promise<T | null> {
     try {
       return await ask();
     } catch (error) {
-      if (isLeaseOver(error)) return null;
+      if (isUnknown(error)) return null;
+      if (wasAnswered(error, 409) && (await this.#runtime.client.renew(lease, {})).status === "closed") return null;
       throw error;
     }
   }
+}
+
+/** The lease ended long ago, or never was: of a run that was reset. */
+function isUnknown(error: unknown): boolean {
+  return wasAnswered(error, 404, 410);
+}
+
+function isUnavailable(error: unknown): boolean {
+  return wasAnswered(error, 429, 503);
 }

@@ -192,6 +192,11 @@ function over(): Response {
   return Response.json({ detail: "the lease is over" }, { status: 409 });
 }
 
+/** The answer of a run that has no endpoint for a lease. The client needn't wait before it asks again. */
+export function busy(status: number): Response {
+  return Response.json({ detail: "there is no endpoint" }, { status, headers: { "retry-after": "0" } });
+}
+
 /** A message of a queue, which remembers how it was settled. */
 export class FakeMessage implements QueuedMessage {
   readonly body: unknown;
