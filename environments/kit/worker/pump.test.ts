@@ -15,7 +15,7 @@ const environment = defineEnvironment({
 });
 
 /** A Worker whose minute is a simulated one: every request takes a second, every pause what it lasts. */
-function setUp({ config = {}, queueFails = false } = {}) {
+function setUp({ config = {}, queueFails = 0 } = {}) {
   const run = new FakeRun();
   const log: LogEntry[] = [];
   const batches: { body: unknown }[][] = [];
@@ -38,7 +38,7 @@ function setUp({ config = {}, queueFails = false } = {}) {
   };
   const ROLLOUTS = {
     sendBatch: async (messages: Iterable<{ body: unknown }>) => {
-      if (queueFails) throw new Error("queue is down");
+      if (queueFails-- > 0) throw new Error("queue is down");
       batches.push([...messages]);
     },
   };
@@ -108,13 +108,22 @@ describe("the pump", () => {
     expect(errors).toMatchObject([{ reason: "status_401", message: expect.stringContaining("LACHESIS_TOKEN") }]);
   });
 
-  test("gives leases back that it can't put on the queue", async () => {
-    const { run, pump } = setUp({ queueFails: true });
+  test("tries again to put leases on the queue", async () => {
+    const { run, batches, log, pump } = setUp({ queueFails: 3 });
     run.waiting.push(run.open(), run.open());
     await pump();
-    for (const { outcome, reason } of run.leases.values()) {
-      expect({ outcome, reason }).toEqual({ outcome: "failed", reason: "queue_unavailable" });
-    }
+    expect(batches.map((batch) => batch.length)).toEqual([2]);
+    expect(log.filter(({ reason }) => reason === "queue_unavailable")).toMatchObject([{ message: "queue is down" }]);
+  });
+
+  test("leaves leases open that no try of its minute puts on the queue: they expire, and no item is skipped", async () => {
+    const { run, batches, log, pump, seconds } = setUp({ queueFails: Number.POSITIVE_INFINITY });
+    run.waiting.push(run.open(), run.open());
+    await pump();
+    expect([...run.leases.values()].map(({ outcome }) => outcome)).toEqual(["open", "open"]);
+    expect(batches).toEqual([]);
+    expect(log.at(-1)).toMatchObject({ level: "error", event: "leases left", reason: "queue_unavailable", leases: 2 });
+    expect(seconds()).toBeLessThanOrEqual(PUMP_SECONDS + 1);
   });
 
   test("fails a lease whose item no message can hold, and it alone", async () => {

@@ -96,7 +96,7 @@ export class Pump {
     } catch (error) {
       const reason = error instanceof ClientError ? `status_${error.status}` : "internal";
       this.#tell("error", what, reason, `${messageOf(error)} (${adviceFor(error)})`);
-      await this.#pause(Math.min(LONGEST_PAUSE_SECONDS, PAUSE_SECONDS * 2 ** this.#faults++));
+      await this.#pause(pauseSeconds(this.#faults++));
       return null;
     }
   }
@@ -104,23 +104,36 @@ export class Pump {
   async #enqueue(leases: readonly RolloutLease[]): Promise<void> {
     const bodies = leases.map((lease): Descriptor => ({ run: this.#runtime.run, lease }));
     for (const { messages, tooLarge } of chunkMessages(bodies)) {
-      if (tooLarge) {
-        await this.#giveBack(messages, "item_too_large", "the item doesn't fit into a message of 128 KB");
-        continue;
-      }
+      if (tooLarge) await this.#refuse(messages);
+      else await this.#send(messages);
+    }
+  }
+
+  /**
+   * Puts messages on the queue, trying until the minute ends. Leases that don't get there are left open: they expire, and their
+   * items are leased again. Closed as failed, they would be lost.
+   */
+  async #send(messages: readonly Descriptor[]): Promise<void> {
+    for (let faults = 0; ; faults++) {
       try {
         await this.#queue.sendBatch(messages.map((body) => ({ body, contentType: "json" })));
+        return;
       } catch (error) {
-        this.#tell("error", "enqueue", "queue_unavailable", messageOf(error));
-        await this.#giveBack(messages, "queue_unavailable", messageOf(error));
-        await this.#pause(Math.min(LONGEST_PAUSE_SECONDS, PAUSE_SECONDS * 2 ** this.#faults++));
+        const message = messageOf(error);
+        this.#tell("error", "enqueue", "queue_unavailable", message);
+        await this.#pause(pauseSeconds(faults));
+        if (this.#secondsLeft() >= 1) continue;
+        this.#runtime.log("error", "leases left", { reason: "queue_unavailable", leases: messages.length, message });
+        return;
       }
     }
   }
 
-  /** Closes leases that nobody will work on, so that nothing waits for their expiry. */
-  async #giveBack(messages: readonly Descriptor[], reason: string, message: string): Promise<void> {
+  /** Closes leases whose items no message can hold: the next attempt could not either. */
+  async #refuse(messages: readonly Descriptor[]): Promise<void> {
     const { client, log } = this.#runtime;
+    const reason = "item_too_large";
+    const message = "the item doesn't fit into a message of 128 KB";
     for (const { lease } of messages) {
       await client.close(lease.lease_id, { outcome: "failed", reason, message }).catch((error: unknown) => {
         log("error", "close", { lease: lease.lease_id, reason, message: messageOf(error) });
@@ -149,4 +162,9 @@ export class Pump {
   #secondsLeft(): number {
     return (this.#endsAt - this.#runtime.now()) / 1000;
   }
+}
+
+/** Before the next try, after so many faults in a row before this one. */
+function pauseSeconds(faults: number): number {
+  return Math.min(LONGEST_PAUSE_SECONDS, PAUSE_SECONDS * 2 ** faults);
 }
