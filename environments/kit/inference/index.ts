@@ -16,4 +16,5 @@ export type { ContentPart, Message, Tool, ToolCall } from "./messages.ts";
 export { type Renderer, type RenderOptions, serverRenderer } from "./renderer.ts";
 export { type TokenizerSource, tokenizerRenderer } from "./tokenizer-renderer.ts";
 export type { Fetch } from "./transport.ts";
+export { UnderWay } from "./under-way.ts";
 export type { ChatPrompt } from "./wire/tokens.ts";

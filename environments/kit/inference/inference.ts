@@ -5,6 +5,7 @@ import type { Renderer } from "./renderer.ts";
 import { pause } from "./retry.ts";
 import { splitCalls } from "./split.ts";
 import { type Fetch, Transport } from "./transport.ts";
+import { UnderWay } from "./under-way.ts";
 import { CHAT, chatBody, readChat } from "./wire/chat.ts";
 import * as plain from "./wire/plain-text.ts";
 import { GENERATE, readSglang, sglangBody } from "./wire/sglang.ts";
@@ -42,6 +43,8 @@ export interface InferenceOptions {
   readonly limiter?: RequestLimiter | undefined;
   /** For plain OpenAI servers: makes ids of the text, see {@link Completion.exact}. */
   readonly tokenizer?: Renderer | undefined;
+  /** Counts the requests that the server holds up, for who wants to know. */
+  readonly underWay?: UnderWay | undefined;
   readonly random?: (() => number) | undefined;
   readonly wait?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
 }
@@ -91,6 +94,7 @@ class EndpointInference implements Inference {
       attempts: options.attempts ?? ATTEMPTS,
       random: options.random ?? Math.random,
       wait: options.wait ?? pause,
+      underWay: options.underWay ?? new UnderWay(),
     });
   }
 

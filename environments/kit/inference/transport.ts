@@ -1,6 +1,7 @@
 import { InferenceError } from "./errors.ts";
 import type { Purpose, RequestLimiter } from "./limiter.ts";
 import { backoffMs, LONGEST_RETRY_AFTER_MS, retryAfterMs } from "./retry.ts";
+import type { UnderWay } from "./under-way.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -15,6 +16,7 @@ export interface TransportOptions {
   readonly attempts: number;
   readonly random: () => number;
   readonly wait: (ms: number, signal?: AbortSignal) => Promise<void>;
+  readonly underWay: UnderWay;
 }
 
 interface Answer {
@@ -43,15 +45,16 @@ export class Transport {
    * @throws InferenceError
    */
   async post(path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
-    const { attempts, wait, random } = this.#options;
+    const { attempts, wait, random, underWay } = this.#options;
     const text = JSON.stringify(body);
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#postOnce(path, text, signal);
       } catch (error) {
         if (!(error instanceof InferenceError) || attempt >= attempts || !isPassing(error)) throw error;
+        const ms = error.retryAfterMs ?? backoffMs(attempt, random());
         try {
-          await wait(error.retryAfterMs ?? backoffMs(attempt, random()), signal);
+          await underWay.during(() => wait(ms, signal));
         } catch {
           throw this.#aborted(path);
         }
@@ -81,10 +84,12 @@ export class Transport {
     const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
     let stage = "headers";
     try {
-      const answer = await this.#send("POST", path, body, both, () => {
-        stage = "body";
-        ticket.headersArrived();
-      });
+      const answer = await this.#options.underWay.during(() =>
+        this.#send("POST", path, body, both, () => {
+          stage = "body";
+          ticket.headersArrived();
+        }),
+      );
       return this.#read(path, answer);
     } catch (error) {
       if (error instanceof InferenceError) throw error;

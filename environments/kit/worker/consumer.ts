@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { RolloutLease } from "../../../src/wire/rollouts.ts";
 import type { Environment } from "../define.ts";
 import type { Outcome } from "../definition.ts";
-import { type Purpose, RequestLimiter } from "../inference/index.ts";
+import { type Purpose, RequestLimiter, UnderWay } from "../inference/index.ts";
 import type { ConfigOf } from "../read-config.ts";
 import type { Rollout } from "../trajectory/index.ts";
 import { laterDelaySeconds, MAX_ATTEMPTS, retryDelaySeconds } from "./attempts.ts";
@@ -122,18 +122,10 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
     purpose: Purpose,
     work: (run: RunContext<Own, Item, State, R>) => Promise<T>,
   ): Promise<T> {
-    const { base, bindings, fetch: send = (url: string, init: RequestInit) => fetch(url, init) } = this.#runtime;
-    const deadline = new Deadline(seconds);
+    const { base, bindings, fetch } = this.#runtime;
+    const underWay = new UnderWay();
+    const deadline = new Deadline(seconds, () => underWay.count > 0);
     const { signal } = deadline;
-    let pending = 0;
-    const counted = async (url: string, init: RequestInit) => {
-      pending++;
-      try {
-        return await send(url, init);
-      } finally {
-        pending--;
-      }
-    };
     const all = async () => {
       const state = await this.#state(lease.env_id).read();
       const policy = await during("rollout", () =>
@@ -141,7 +133,8 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
           base,
           purpose,
           secretOf: bindings.endpointSecret,
-          fetch: counted,
+          fetch,
+          underWay,
           limiter: this.#limiter,
           signal,
           invocation: this.#invocation.signal,
@@ -158,7 +151,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
         invocation: this.#invocation.signal,
       });
     };
-    return deadline.limit(all(), () => pending > 0);
+    return deadline.limit(all());
   }
 
   /** Counts the failure, and sees to another attempt if there is one left. */

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineEnvironment } from "../define.ts";
 import { fakeEndpoint } from "../inference/testing.ts";
+import { environmentWorker } from "./index.ts";
 import { busy, FakeMessage, messageOfLease } from "./testing.ts";
 import { halfRight, setUp } from "./testing-consumer.ts";
 
@@ -30,6 +33,34 @@ describe("a failure", () => {
       expect(failure).toMatchObject({ reason, message: expect.stringContaining(text) });
     }
     expect(run.groups).toEqual([]);
+  });
+
+  test.each([
+    { name: "sends no headers", fault: () => "hang" as const, blamed: true },
+    { name: "hangs in its answer", fault: () => new Response(new ReadableStream()), blamed: true },
+    {
+      name: "asks to wait longer than there is time",
+      fault: () => new Response("", { status: 503, headers: { "retry-after": "30" } }),
+      blamed: true,
+    },
+    { name: "has answered everything", fault: () => null, blamed: false },
+  ])("when the time is over is the endpoint's ($blamed) that $name", async ({ fault, blamed }) => {
+    const stuck = defineEnvironment({
+      name: "stuck",
+      config: z.object({}),
+      items: (index) => index,
+      rollouts: async ({ policy }) => {
+        const rollouts = await policy.sample([{ role: "user", content: "?" }], 8);
+        await new Promise<never>(() => {});
+        return rollouts;
+      },
+      score: () => [],
+    });
+    const { run, deliver } = setUp({ fault }, { rollout_timeout_seconds: 1 }, (platform) =>
+      environmentWorker(stuck, platform),
+    );
+    await deliver(messageOfLease(run.open()));
+    expect(run.lease(1).failures).toMatchObject([{ reason: "timeout", endpoint_fault: blamed }]);
   });
 
   test("of an endpoint moves the next attempt to another one", async () => {

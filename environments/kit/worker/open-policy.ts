@@ -9,6 +9,7 @@ import {
   type RequestLimiter,
   serverRenderer,
   tokenizerRenderer,
+  type UnderWay,
 } from "../inference/index.ts";
 import { Policy } from "../policy.ts";
 import { remember } from "../remember.ts";
@@ -19,6 +20,7 @@ export interface PolicyOptions {
   readonly secretOf: (name: string) => string | undefined;
   readonly fetch?: Fetch | undefined;
   readonly limiter: RequestLimiter;
+  readonly underWay: UnderWay;
   readonly signal: AbortSignal;
   /** Ends when the invocation is over. */
   readonly invocation: AbortSignal;
@@ -28,9 +30,17 @@ const keptTokenizer = remember<Renderer>();
 
 /** Opens a lease's endpoint, to sample as the config says. @throws MissingSecretError, what `secretOf` throws, TypeError for a url that is none; Error for a tokenizer that can't be loaded */
 export async function openPolicy(endpoint: Endpoint, options: PolicyOptions): Promise<Policy> {
-  const { base, purpose, secretOf, fetch, limiter, signal, invocation } = options;
+  const { base, purpose, secretOf, fetch, limiter, underWay, signal, invocation } = options;
   const tokenizer = await tokenizerOf(base, invocation);
-  const inference: Inference = openInference(endpoint, { purpose, secretOf, fetch, limiter, signal, tokenizer });
+  const inference: Inference = openInference(endpoint, {
+    purpose,
+    secretOf,
+    fetch,
+    limiter,
+    underWay,
+    signal,
+    tokenizer,
+  });
   const temperature = purpose === "evaluation" ? base.eval_temperature : base.temperature;
   const sampling = { maxTokens: base.max_tokens, temperature, topP: base.top_p, signal };
   return new Policy(inference, tokenizer ?? serverRenderer(inference), sampling);
