@@ -6,6 +6,7 @@ import { type Served, Waiters } from "../waiters.ts";
 import type { Endpoint } from "./endpoints.ts";
 import { Grants, LEASES_PER_ITEM, type LeaseRequest, type Refusal, seedOf } from "./grants.ts";
 import type { Kind, Lease, LeaseRecord, Outcome } from "./leases.ts";
+import { LOST_TOO_OFTEN } from "./outcomes.ts";
 import { completions, type RolloutParts, totalSequences } from "./parts.ts";
 import { MAX_WAITING_ITEMS } from "./waiting-items.ts";
 import { refusalInWords } from "./words.ts";
@@ -220,7 +221,7 @@ export class Rollouts {
         const { environment, item, backlog, seed, attempt } = lease;
         if (attempt < LEASES_PER_ITEM) {
           parts.waitingItems.add(environment, { item, backlog, seed, attempt: attempt + 1 });
-        } else parts.outcomes.add(environment, "failed", "lost_too_often");
+        } else parts.outcomes.add(environment, "failed", LOST_TOO_OFTEN);
       }
     });
     this.#waiters.wake();
