@@ -85,7 +85,7 @@ export const policyAnswer = z.object({
   endpoints: z.array(
     endpoint.extend({
       healthy: z.boolean(),
-      in_flight: z.int().meta({ description: "open rollout leases that name it" }),
+      in_flight: z.int().meta({ description: "completions, of both purposes, that open rollout leases stand for" }),
       failures: z.int().meta({ description: "failures in a row" }),
       retry_in_seconds: z.number(),
     }),

@@ -22,6 +22,13 @@ export interface EndpointStatus extends Endpoint {
   readonly retry_in_seconds: number;
 }
 
+/** What an endpoint is used for. Each has a limit of its own, so that neither keeps the other waiting. */
+export type Purpose = "train" | "evaluate";
+
+type Load = Readonly<Record<Purpose, number>>;
+
+const IDLE: Load = { train: 0, evaluate: 0 };
+
 interface Health {
   failures: number;
   /** Unix milliseconds; no new lease names it before. */
@@ -46,7 +53,7 @@ export class Endpoints {
   readonly #endpoints = new Map<number, Endpoint>();
   readonly #health = new Map<number, Health>();
   /** Completions open leases stand for, by endpoint. */
-  readonly #load = new Map<number, number>();
+  readonly #load = new Map<number, Load>();
   #nextId = 1;
 
   constructor(sql: SqlStorage) {
@@ -90,19 +97,23 @@ export class Endpoints {
         endpoint.max_evaluation_requests,
       );
     }
+    for (const id of this.#health.keys()) if (!this.#endpoints.has(id)) this.#health.delete(id);
   }
 
-  /** The endpoint for a lease of that many completions, or null. `not` is one to avoid if there is another. */
-  choose(completions: number, purpose: "train" | "evaluate", now: number, not?: number): Endpoint | null {
+  /**
+   * The endpoint for a lease of that many completions, or null: the one with the least load of both purposes, among those
+   * that have room for this one. `not` is one to avoid if there is another.
+   */
+  choose(completions: number, purpose: Purpose, now: number, not?: number): Endpoint | null {
     let best: Endpoint | null = null;
     let lowest = Number.POSITIVE_INFINITY;
     for (const endpoint of this.#endpoints.values()) {
-      const load = this.#load.get(endpoint.id) ?? 0;
+      const own = this.#loadOf(endpoint.id)[purpose];
       const limit = purpose === "train" ? endpoint.max_training_requests : endpoint.max_evaluation_requests;
       if (!this.#isReady(endpoint.id, now)) continue;
       // One that has nothing to do takes a lease of any size: else a group larger than its limit would wait for ever.
-      if (load > 0 && load + completions > limit) continue;
-      const relative = (load + completions) / limit + (endpoint.id === not ? 1e6 : 0);
+      if (own > 0 && own + completions > limit) continue;
+      const relative = (this.#inFlight(endpoint.id) + completions) / limit + (endpoint.id === not ? 1e6 : 0);
       if (relative < lowest) {
         lowest = relative;
         best = endpoint;
@@ -112,15 +123,20 @@ export class Endpoints {
   }
 
   /** A lease that names the endpoint was given out, or (a negative number) is over. */
-  loaded(id: number, completions: number): void {
-    this.#load.set(id, Math.max(0, (this.#load.get(id) ?? 0) + completions));
+  loaded(id: number, purpose: Purpose, completions: number): void {
+    const load = this.#loadOf(id);
+    const changed = { ...load, [purpose]: Math.max(0, load[purpose] + completions) };
+    if (changed.train + changed.evaluate > 0) this.#load.set(id, changed);
+    else this.#load.delete(id);
   }
 
   succeeded(id: number): void {
     this.#health.delete(id);
   }
 
+  /** One that was replaced meanwhile has no health. */
   failed(id: number, now: number): void {
+    if (!this.#endpoints.has(id)) return;
     const failures = (this.#health.get(id)?.failures ?? 0) + 1;
     const rests = failures - FAILURES_TO_REST;
     const rest = rests < 0 ? 0 : Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** rests);
@@ -140,7 +156,7 @@ export class Endpoints {
       return {
         ...endpoint,
         healthy: failures < FAILURES_TO_REST,
-        in_flight: this.#load.get(endpoint.id) ?? 0,
+        in_flight: this.#inFlight(endpoint.id),
         failures,
         retry_in_seconds: Math.max(0, restUntil - now) / 1000,
       };
@@ -151,6 +167,15 @@ export class Endpoints {
   #isReady(id: number, now: number): boolean {
     const health = this.#health.get(id);
     if (health === undefined || health.failures < FAILURES_TO_REST) return true;
-    return now >= health.restUntil && (this.#load.get(id) ?? 0) === 0;
+    return now >= health.restUntil && this.#inFlight(id) === 0;
+  }
+
+  #loadOf(id: number): Load {
+    return this.#load.get(id) ?? IDLE;
+  }
+
+  #inFlight(id: number): number {
+    const { train, evaluate } = this.#loadOf(id);
+    return train + evaluate;
   }
 }

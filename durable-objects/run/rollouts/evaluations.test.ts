@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { group, lease, leased, only, ready, take } from "./testing.ts";
+import { ENDPOINT, environment, group, lease, leased, only, pass, ready, take } from "./testing.ts";
 
 describe("evaluation", () => {
   test.each([
@@ -27,5 +27,18 @@ describe("evaluation", () => {
     await run.delivered(Number(await take(run)));
     const kinds = (await leased(run, 100)).map(({ kind }) => kind);
     expect(kinds).toEqual(["evaluate", "train", "train", "train"]);
+  });
+
+  test("finds room on an endpoint however much training is in flight, and takes none of training's", async () => {
+    const made = await ready({ max_batches_offpolicy: 100 }, { stepsPerEval: 1, evaluationHandling: "none" });
+    const { run } = made;
+    await run.publishPolicy(null, [{ ...ENDPOINT, max_training_requests: 8, max_evaluation_requests: 1 }]);
+    await run.registerEnvironment(environment("code", { stepsPerEval: 1, evaluationHandling: "none" }));
+    expect(await leased(run, 100)).toHaveLength(4);
+    expect(await lease(run)).toMatchObject({ status: "none", reason: "endpoints_busy" });
+    await pass(made, 1);
+    expect((await leased(run, 100)).map(({ kind }) => kind)).toEqual(["evaluate"]);
+    expect((await run.policyStatus()).endpoints).toMatchObject([{ in_flight: 9 }]);
+    expect(await lease(run, 1, 1)).toMatchObject({ status: "none", reason: "endpoints_busy" });
   });
 });

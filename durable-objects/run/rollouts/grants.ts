@@ -97,7 +97,7 @@ export class Grants {
       expiresAt: now + environment.leasing.leaseSeconds * 1000,
       admitted: totalSequences(parts) + sequences,
     });
-    parts.endpoints.loaded(endpoint.id, completions(lease));
+    parts.endpoints.loaded(endpoint.id, kind, completions(lease));
     return lease;
   }
 

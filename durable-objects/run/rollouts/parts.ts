@@ -27,7 +27,7 @@ export interface RolloutParts {
 export function loadRollouts(sql: SqlStorage) {
   const leases = new Leases(sql);
   const endpoints = new Endpoints(sql);
-  for (const lease of leases.open.values()) endpoints.loaded(lease.endpoint, completions(lease));
+  for (const lease of leases.open.values()) endpoints.loaded(lease.endpoint, lease.kind, completions(lease));
   return {
     leases,
     endpoints,

@@ -273,7 +273,7 @@ export class Rollouts {
     const followUps = outcome === "submitted" || outcome === "skipped" ? parts.leases.followUps(lease.id) : null;
     parts.leases.close(lease, outcome, reason, now, verdicts);
     parts.outcomes.add(lease.environment, outcome, reason);
-    parts.endpoints.loaded(lease.endpoint, -completions(lease));
+    parts.endpoints.loaded(lease.endpoint, lease.kind, -completions(lease));
     if (followUps === null) return;
     const items: unknown = JSON.parse(followUps);
     for (const [index, item] of (Array.isArray(items) ? items : []).entries()) {
@@ -286,8 +286,8 @@ export class Rollouts {
   #move(parts: RolloutParts, lease: Lease, now: number): number | null {
     const other = parts.endpoints.choose(completions(lease), lease.kind, now, lease.endpoint);
     if (other === null) return null;
-    parts.endpoints.loaded(lease.endpoint, -completions(lease));
-    parts.endpoints.loaded(other.id, completions(lease));
+    parts.endpoints.loaded(lease.endpoint, lease.kind, -completions(lease));
+    parts.endpoints.loaded(other.id, lease.kind, completions(lease));
     return other.id;
   }
 
