@@ -143,6 +143,25 @@ test("a state is kept by who saw the last one", async () => {
   expect(await client.environmentState(environment)).toEqual({ version: 1, state: { level: 2 } });
 });
 
+test("a lease whose endpoint is gone is renewed as soon as there is another", async () => {
+  const answers: number[] = [];
+  const client: Client = freshClient(async (request) => {
+    const response = await serve(request);
+    if (!request.url.endsWith("/renew")) return response;
+    answers.push(response.status);
+    if (response.status !== 503) return response;
+    expect(response.headers.get("retry-after")).toBe("5");
+    expect(await response.clone().text()).toMatch(/rollout lease 1 goes on.*no other has room/);
+    await client.publish({ endpoints: [{ ...ENDPOINT, url: "http://new" }] });
+    return new Response(null, { status: 503, headers: { "retry-after": "0" } });
+  });
+  const { environment } = await ready(client);
+  const { lease_id } = await leaseOne(client, environment);
+  await client.publish({ endpoints: [] });
+  expect(await client.renew(lease_id, {})).toMatchObject({ lease: { endpoint: { url: "http://new" } } });
+  expect(answers).toEqual([503, 200]);
+});
+
 describe("what is wrong is said", () => {
   const cases: readonly (readonly [
     what: string,

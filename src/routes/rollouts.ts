@@ -71,7 +71,8 @@ rolloutRoutes.post(
   "/leases/:lease_id/renew",
   describe({
     summary: "Extend a rollout lease for another attempt",
-    description: "A failure is counted; another endpoint is named if this one is to blame.",
+    description:
+      "A failure is counted; another endpoint is named if this one is to blame. 503 if it is gone and no other has room: the lease goes on.",
     tag: "environment",
     action: "submit",
     body: renewBody,
@@ -90,6 +91,10 @@ rolloutRoutes.post(
     );
     if (change.status === "leased")
       return c.json({ status: "leased", lease: { ...change.lease, backlog: parsed(change.lease.backlog) } });
+    if (change.status === "no_endpoint") {
+      const msg = `rollout lease ${lease_id} goes on, but its inference endpoint is gone and no other has room: renew it again later, or publish endpoints with POST /policy`;
+      throw new ApiError(503, msg, { "retry-after": "5" });
+    }
     return c.json(closedOnly(change, lease_id));
   },
 );
@@ -153,14 +158,9 @@ rolloutRoutes.post(
   },
 );
 
-/** @throws ApiError 404 for a lease nobody was given, 409 for one without an endpoint. */
+/** @throws ApiError 404 for a lease nobody was given. */
 function closedOnly(change: LeaseChange, id: number) {
   if (change.status === "closed") return change;
-  if (change.status === "no_endpoint")
-    throw new ApiError(
-      409,
-      `rollout lease ${id} has no inference endpoint any more, and there is no other: POST /policy`,
-    );
   throw new ApiError(404, `no rollout lease ${id} is known: it was never given out, or ended more than a day ago`);
 }
 

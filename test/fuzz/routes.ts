@@ -13,6 +13,8 @@ export interface FuzzedRoute {
   readonly changes: readonly Section[];
   /** Statuses of a body that is as it should be. */
   readonly answers: readonly number[];
+  /** One of them beside 200 with which it was taken all the same. */
+  readonly alsoTaken?: number;
 }
 
 const integer = (min?: number, max?: number): Field => ({
@@ -246,7 +248,9 @@ export const ROUTES: readonly FuzzedRoute[] = [
   },
   {
     ...{ method: "POST", path: "/leases/{id}/renew", body: record({ failure: fc.option(failure) }, []) },
-    ...{ judged: { fields: RENEW }, changes: ["leases", "load", "outcomes"], answers: [200, 404, 409] },
+    ...{ judged: { fields: RENEW }, changes: ["leases", "load", "outcomes"], answers: [200, 404, 503] },
+    // Its endpoint is gone, and no other has room.
+    alsoTaken: 503,
   },
   {
     ...{ method: "POST", path: "/leases/{id}/close", judged: { fields: CLOSE } },

@@ -78,8 +78,10 @@ export class World {
     const fail = (what: string): never => {
       throw new Error(`${what}\n${shown(attempt)}\nanswer: ${answer.status} ${answer.text.slice(0, 500)}`);
     };
+    const isTaken = answer.status === 200 || answer.status === route.alsoTaken;
+    if (answer.status >= 500 && !isTaken) fail("a server's fault");
     checkAnswer(answer, fail);
-    if (answer.status !== 200) {
+    if (!isTaken) {
       if (!REFUSALS.has(answer.status)) fail("refused with an unexpected status");
       if (judged.verdict === "valid" && !mayBeRefused(attempt, answer.status)) fail("valid, and refused");
       this.#refused.push({ route, shown: `${shown(attempt)}\nanswer: ${answer.status} ${answer.text.slice(0, 200)}` });
@@ -221,7 +223,6 @@ function show(before: Snapshot, after: Snapshot, sections: readonly Section[]): 
 }
 
 function checkAnswer({ status, headers, text }: Answered, fail: (what: string) => never): void {
-  if (status >= 500) fail("a server's fault");
   const isJson = headers.get("content-type")?.startsWith("application/json") ?? false;
   if (!isJson) {
     if (status !== 400 || text !== "Invalid gzip payload") fail("not JSON");

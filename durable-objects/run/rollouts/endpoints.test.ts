@@ -70,18 +70,30 @@ describe("endpoints", () => {
     expect(await waiting).toMatchObject({ status: "leased" });
   });
 
-  test("a lease whose endpoint is gone without another is left as it is", async () => {
-    const { run } = await ready();
-    const { lease_id } = await only(run);
-    await run.publishPolicy(null, []);
-    const failure = { reason: "inference_timeout", message: "", endpointFault: true };
-    expect(await run.renewRollout(lease_id, failure)).toEqual({ status: "no_endpoint" });
-    expect(await outcomes(run)).toEqual({});
-    expect(await run.followUpRollout(lease_id, ['"next"'])).toEqual({ status: "noted" });
-    await run.closeRollout(lease_id, { outcome: "skipped", reason: "given_up", endpointFault: false });
-    await run.publishPolicy(null, [ENDPOINT]);
-    expect(await only(run)).toMatchObject({ item: null, backlog: '"next"' });
-  });
+  const withoutRoom: readonly (readonly [string, (typeof ENDPOINT)[]])[] = [
+    ["none", []],
+    ["one that has no room", [{ ...ENDPOINT, url: "http://busy", max_training_requests: 1 }]],
+  ];
+  test.each(withoutRoom)(
+    "a lease whose endpoint was replaced by %s goes on, and its failures count",
+    async (_, endpoints) => {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      const { run } = await ready();
+      const { lease_id } = await only(run);
+      await run.publishPolicy(null, endpoints);
+      if (endpoints.length > 0) await only(run);
+      later(45_000);
+      const failure = { reason: "inference_timeout", message: "", endpointFault: true };
+      expect(await run.renewRollout(lease_id, failure)).toEqual({ status: "no_endpoint" });
+      expect(await outcomes(run)).toEqual({ retried: { inference_timeout: 1 } });
+      later(45_000);
+      expect(await run.followUpRollout(lease_id, ['"next"'])).toEqual({ status: "noted" });
+      await run.publishPolicy(null, [{ ...ENDPOINT, url: "http://new" }]);
+      expect(await run.renewRollout(lease_id, null)).toMatchObject({ lease: { endpoint: { url: "http://new" } } });
+      await run.closeRollout(lease_id, { outcome: "skipped", reason: "given_up", endpointFault: false });
+      expect((await leased(run, 2)).map(({ backlog }) => backlog)).toContain('"next"');
+    },
+  );
 
   test("a lease whose endpoint was replaced goes on with another", async () => {
     const { run } = await ready();

@@ -41,7 +41,7 @@ export type LeaseAnswer =
 
 export type LeaseChange =
   | { readonly status: "unknown" }
-  /** The lease's endpoint is gone, and there is no other one; nothing was changed. */
+  /** The lease goes on, but its endpoint is gone and no other one has room. */
   | { readonly status: "no_endpoint" }
   | { readonly status: "leased"; readonly lease: GivenLease }
   | {
@@ -116,7 +116,10 @@ export class Rollouts {
     return this.#waiters.wait(request, waitMs);
   }
 
-  /** Extends a lease. A failure is counted, and if the endpoint is to blame another one is named. */
+  /**
+   * Extends a lease. A failure is counted, and if the endpoint is to blame another one is named. A lease whose endpoint was
+   * replaced by none that has room is extended all the same: it is not its holder's fault.
+   */
   renew(id: number, failure: Failure | null): LeaseChange {
     const now = Date.now();
     this.expire(now);
@@ -126,19 +129,17 @@ export class Rollouts {
     const environment = parts.environments.get(lease.environment);
     if (environment === undefined) return { status: "unknown" };
     parts.environments.heard(environment, now);
-    const hasEndpoint = parts.endpoints.get(lease.endpoint) !== undefined;
-    if (!hasEndpoint && parts.endpoints.choose(completions(lease), lease.kind, now) === null)
-      return { status: "no_endpoint" };
+    const isGone = parts.endpoints.get(lease.endpoint) === undefined;
     const renewed = this.#host.transaction(() => {
       let endpoint = lease.endpoint;
       if (failure !== null) parts.outcomes.add(lease.environment, "retried", failure.reason);
       if (failure?.endpointFault === true) parts.endpoints.failed(endpoint, now);
-      if (failure?.endpointFault === true || !hasEndpoint) endpoint = this.#move(parts, lease, now) ?? endpoint;
+      if (failure?.endpointFault === true || isGone) endpoint = this.#move(parts, lease, now) ?? endpoint;
       return parts.leases.renew(lease, now + environment.leasing.leaseSeconds * 1000, endpoint);
     });
     this.#host.wakeAt(renewed.expiresAt);
     const given = give(parts, renewed);
-    return given === null ? { status: "unknown" } : { status: "leased", lease: given };
+    return given === null ? { status: "no_endpoint" } : { status: "leased", lease: given };
   }
 
   /** Ends a lease without a group. The first ending counts. */
