@@ -190,6 +190,12 @@ describe("what is wrong is said", () => {
     ],
     ["an endpoint's address", (client) => client.publish({ endpoints: [{ ...ENDPOINT, url: "gpu" }] }), 422, /http/],
     [
+      "an endpoint that is listed twice",
+      (client) => client.publish({ endpoints: [ENDPOINT, { ...ENDPOINT, url: `${ENDPOINT.url}/`, secret: "KEY" }] }),
+      422,
+      /"endpoints",1\].*is listed already, at 0/,
+    ],
+    [
       "a large state",
       (client) => client.saveEnvironmentState(0, 0, "x".repeat(50_000)),
       422,

@@ -72,11 +72,26 @@ export const newEndpoint = onlyFields({
   max_evaluation_requests: wholeNumber("completions for evaluation at once", { min: 1, max: 100_000 }).default(64),
 });
 
+const endpointList = z
+  .array(newEndpoint)
+  .max(1_000)
+  .superRefine((endpoints, context) => {
+    const places = new Map<string, number>();
+    for (const [index, { url, model }] of endpoints.entries()) {
+      const server = `${URL.canParse(url) ? new URL(url).href.replace(/\/+$/, "") : url} ${model}`;
+      const first = places.get(server);
+      places.set(server, first ?? index);
+      if (first === undefined) continue;
+      const message = `${url} with model ${model} is listed already, at ${first}: list an endpoint once, with the limits it has`;
+      context.addIssue({ code: "custom", path: [index], message });
+    }
+  });
+
 export const policyBody = onlyFields({
   version: wholeNumber("the policy version that is served from now on: the step of the last batch it learned from", {
     min: 0,
   }).optional(),
-  endpoints: z.array(newEndpoint).max(1_000).optional().describe("all inference endpoints; replaces the ones before"),
+  endpoints: endpointList.optional().describe("all inference endpoints, each once; replaces the ones before"),
 });
 
 export const policyAnswer = z.object({
