@@ -128,20 +128,21 @@ describe("a path", () => {
   });
 });
 
-test.each<[path: string, body: unknown, loc: string[], known: string]>([
-  ["/policy", { endpoint: [] }, ["body", "endpoint"], "version, endpoints"],
-  ["/batches/1/ack", { trainr: "a" }, ["body", "trainr"], "step, metrics, trainer, hold"],
+test.each<[path: string, body: unknown, loc: string[], known: string, shown: object]>([
+  ["/policy", { endpoint: [] }, ["body", "endpoint"], "version, endpoints", {}],
+  ["/batches/1/ack", { trainr: "a" }, ["body", "trainr"], "step, metrics, trainer, hold", { input: "a" }],
   [
     "/register",
     { ...REGISTRATION, filters: { equal_score: true } },
     ["body", "filters", "equal_score"],
     "equal_scores, min_mean_score, max_mean_score, max_sequence_length",
+    { input: true },
   ],
-])("%s with a field it doesn't know is refused, and told which there are", async (path, body, loc, known) => {
+])("%s with a field it doesn't know is refused, and told which there are", async (path, body, loc, known, shown) => {
   const { status, text } = await call("POST", `/runs/${freshRun()}${path}`, body);
   expect(status).toBe(422);
   const message = `No such field; there are: ${known}`;
-  expect(JSON.parse(text)).toEqual({ detail: [{ type: "extra_forbidden", loc, msg: message }] });
+  expect(JSON.parse(text)).toEqual({ detail: [{ type: "extra_forbidden", loc, msg: message, ...shown }] });
 });
 
 test("a query for a batch that is misspelt doesn't take one", async () => {

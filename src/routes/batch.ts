@@ -88,10 +88,12 @@ interface Slice {
 /** @throws ApiError 422 when rank and world_size don't fit each other, or come without a lease. */
 function sliceOf(rank: number | undefined, worldSize: number | undefined, lease: number | undefined): Slice | null {
   if (rank === undefined && worldSize === undefined) return null;
-  const fault = (field: string, msg: string) => unprocessable([{ type: "value_error", loc: ["query", field], msg }]);
+  const fault = (field: string, msg: string, input?: number) =>
+    unprocessable([{ type: "value_error", loc: ["query", field], msg, ...(input === undefined ? {} : { input }) }]);
   if (rank === undefined) throw fault("rank", "world_size needs a rank too, from 0 to world_size - 1");
   if (worldSize === undefined) throw fault("world_size", "rank needs world_size too: how many slices there are");
-  if (rank >= worldSize) throw fault("rank", `rank ${rank} is none of world_size ${worldSize}: they count from 0`);
+  if (rank >= worldSize)
+    throw fault("rank", `rank ${rank} is none of world_size ${worldSize}: they count from 0`, rank);
   if (lease === undefined) throw fault("lease", "slices are handed out under a lease: say for how many seconds");
   return { rank, worldSize };
 }

@@ -23,13 +23,14 @@ interface Bounds {
   readonly max?: number | undefined;
 }
 
-function outOfBounds(number: number, context: Context, { min, max }: Bounds): boolean {
+/** `value`: the number as it came, perhaps as text. */
+function outOfBounds(number: number, value: unknown, context: Context, { min, max }: Bounds): boolean {
   if (min !== undefined && number < min) {
-    fault(context, number, "greater_than_equal", `Input should be greater than or equal to ${min}`);
+    fault(context, value, "greater_than_equal", `Input should be greater than or equal to ${min}`);
     return true;
   }
   if (max !== undefined && number > max) {
-    fault(context, number, "less_than_equal", `Input should be less than or equal to ${max}`);
+    fault(context, value, "less_than_equal", `Input should be less than or equal to ${max}`);
     return true;
   }
   return false;
@@ -73,7 +74,7 @@ export function wholeNumber(description: string, { min, max }: Bounds = {}) {
         );
       }
       if (!Number.isSafeInteger(number)) return fault(context, value, "int_parsing_size", "Input should be below 2^53");
-      return outOfBounds(number, context, { min, max }) ? z.NEVER : number;
+      return outOfBounds(number, value, context, { min, max }) ? z.NEVER : number;
     })
     .meta({ type: "integer", description, ...boundsInSchema({ min, max }) });
 }
@@ -96,7 +97,7 @@ export function finiteNumber(description: string, { min, max }: Bounds = {}) {
           "Input should be a valid number, unable to parse string as a number",
         );
       }
-      return outOfBounds(number, context, { min, max }) ? z.NEVER : number;
+      return outOfBounds(number, value, context, { min, max }) ? z.NEVER : number;
     })
     .meta({ type: "number", description, ...boundsInSchema({ min, max }) });
 }
@@ -106,11 +107,11 @@ function readText(value: unknown, context: Context, maxLength: number): string {
   // A half of a character would be another one once it has been on disk. pydantic refuses it too.
   if (!value.isWellFormed()) {
     const message = "Input should be a valid string, unable to parse raw data as a unicode string";
-    return fault(context, value.slice(0, 64), "string_unicode", message);
+    return fault(context, value, "string_unicode", message);
   }
   if (value.length <= maxLength) return value;
   const message = `String should have at most ${maxLength} characters, has ${value.length}`;
-  return fault(context, value.slice(0, 64), "string_too_long", message);
+  return fault(context, value, "string_too_long", message);
 }
 
 /** A text of at most `maxLength` characters. */

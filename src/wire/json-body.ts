@@ -1,7 +1,11 @@
 import type { z } from "zod";
 import { unprocessable } from "./api-error.ts";
 import { readBody } from "./body.ts";
+import { mayBeConfidential } from "./confidential.ts";
 import { checkJson, type ScanError } from "./scanner/index.ts";
+
+/** Characters of a text that an error repeats; what is longer is cut. */
+const LONGEST_INPUT = 64;
 
 /** Largest body of the routes that take a few settings. */
 const SMALL_BODY_BYTES = 64 * 1024;
@@ -27,9 +31,9 @@ export async function optionalJsonBody<T>(request: Request, schema: z.ZodType<T>
  * @throws ApiError 422 whose locations start with `place`.
  */
 export function validate<T>(value: unknown, schema: z.ZodType<T>, place: "body" | "query" | "path" | "header"): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
-  throw unprocessable(result.error.issues.flatMap((issue) => scanErrors(issue, place)));
+  throw unprocessable(result.error.issues.flatMap((issue) => scanErrors(issue, place, schema)));
 }
 
 async function smallText(request: Request): Promise<string> {
@@ -45,22 +49,29 @@ function parseJson(text: string): unknown {
   }
 }
 
-function scanErrors(issue: z.core.$ZodIssue, place: string): ScanError[] {
+function scanErrors(issue: z.core.$ZodIssue, place: string, schema: z.ZodType): ScanError[] {
   const loc = [place, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
-  if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => ({ type: "extra_forbidden", loc: [...loc, key], msg: issue.message }));
-  if (issue.code === "custom") {
-    const type: unknown = issue.params?.["type"];
-    return [
-      { type: typeof type === "string" ? type : "value_error", loc, msg: issue.message, ...inputOf(issue.input) },
-    ];
+  const input = (value: unknown) => (mayBeConfidential(schema, issue.path) ? {} : inputOf(value));
+  if (issue.code === "unrecognized_keys") {
+    const given = new Map<string, unknown>(Object.entries(Object(issue.input)));
+    return issue.keys.map((key) => {
+      return { type: "extra_forbidden", loc: [...loc, key], msg: issue.message, ...input(given.get(key)) };
+    });
   }
-  const type = issue.code === "invalid_type" && issue.expected === "object" ? "model_attributes_type" : "value_error";
-  return [{ type, loc, msg: issue.message, ...inputOf(issue.input) }];
+  return [{ type: typeOf(issue), loc, msg: issue.message, ...input(issue.input) }];
 }
 
-function inputOf(input: unknown): Pick<ScanError, "input"> {
-  if (input === null || typeof input === "string" || typeof input === "number" || typeof input === "boolean")
-    return { input };
-  return {};
+/** pydantic's name for a kind of fault. */
+function typeOf(issue: z.core.$ZodIssue): string {
+  const named: unknown = issue.code === "custom" ? issue.params?.["type"] : undefined;
+  if (typeof named === "string") return named;
+  return issue.code === "invalid_type" && issue.expected === "object" ? "model_attributes_type" : "value_error";
+}
+
+/** A value that an answer repeats: a short, plain one. */
+function inputOf(value: unknown): Pick<ScanError, "input"> {
+  if (typeof value === "string") return { input: value.slice(0, LONGEST_INPUT) };
+  // JSON has no infinity, which is what becomes of 1e999.
+  if (typeof value === "number") return { input: Number.isFinite(value) ? value : String(value) };
+  return value === null || typeof value === "boolean" ? { input: value } : {};
 }
