@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { confidential } from "./confidential.ts";
 import { finiteNumber, nullableText, onlyFields, text, wholeNumber } from "./fields.ts";
 
 /** Messages about rollout leases, inference endpoints, evaluations and environments' states. See docs/PROTOCOL.md. */
@@ -51,23 +52,44 @@ export const endpoint = z.object({
 });
 export type Endpoint = z.infer<typeof endpoint>;
 
-const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+/**
+ * What names of inference endpoints' secrets begin with. A trainer names them and says where they are sent, so by any other
+ * name it could have all secrets of the environments' Workers sent to itself, their tokens too.
+ */
+export const INFERENCE_SECRET_PREFIX = "INFERENCE_";
+const SECRET_NAME = /^INFERENCE_[A-Z0-9_]{0,110}$/;
+
+/** Whoever may read the run reads an endpoint's url. */
+const endpointUrl = z
+  .url({ protocol: /^https?$/, error: "an endpoint's url is an http or https address" })
+  .max(2_048)
+  .superRefine((url, context) => {
+    if (!URL.canParse(url)) return;
+    const { username, password } = new URL(url);
+    const found = [
+      ...(username === "" && password === "" ? [] : ["user and password"]),
+      ...(/[?#]/.test(url) ? ["query and fragment"] : []),
+    ];
+    if (found.length === 0) return;
+    const message = `an endpoint's url holds no ${found.join(", ")}, as whoever may read the run reads it: name a secret that holds the API key`;
+    context.addIssue({ code: "custom", message });
+  });
 
 export const newEndpoint = onlyFields({
-  url: z
-    .url({ protocol: /^https?$/, error: "an endpoint's url is an http or https address" })
-    .max(2_048)
-    .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), {
-      error: "an endpoint's url holds no user and password, as whoever may read the run reads it: name a secret",
-    }),
+  url: confidential(endpointUrl),
   model: text("the model's name, as the server knows it", 256),
   backend: z.enum(["vllm", "sglang", "openai"]).default("vllm").describe("whose wire it speaks"),
-  secret: z
-    .string()
-    .regex(SECRET_NAME, "give the NAME of a secret of the environments' Workers, never its value")
-    .nullable()
-    .default(null)
-    .describe("name of the secret that holds its API key"),
+  secret: confidential(
+    z
+      .string()
+      .regex(
+        SECRET_NAME,
+        `give the NAME of a secret of the environments' Workers, never its value: ${INFERENCE_SECRET_PREFIX} and up to 110 capital letters, digits and underscores. No other secret of theirs can be named here`,
+      )
+      .nullable()
+      .default(null)
+      .describe(`name of the secret that holds its API key; it begins with ${INFERENCE_SECRET_PREFIX}`),
+  ),
   max_training_requests: wholeNumber("completions for training at once", { min: 1, max: 100_000 }).default(512),
   max_evaluation_requests: wholeNumber("completions for evaluation at once", { min: 1, max: 100_000 }).default(64),
 });

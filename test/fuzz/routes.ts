@@ -95,7 +95,7 @@ const ENDPOINT: Fields = {
   url: { is: "text", longest: 2_048, pattern: PLAIN_URL, otherwise: "open" },
   model: words(256),
   backend: optional({ is: "one of", values: ["vllm", "sglang", "openai"] }),
-  secret: optional(orNull({ is: "text", longest: 128, pattern: /^[A-Za-z_][A-Za-z0-9_]{0,127}$/ })),
+  secret: optional(orNull({ is: "text", longest: 120, pattern: /^INFERENCE_[A-Z0-9_]{0,110}$/ })),
   max_training_requests: optional(integer(1, 100_000)),
   max_evaluation_requests: optional(integer(1, 100_000)),
 };
@@ -163,7 +163,7 @@ const endpoint = fc.record(
     url: fc.constantFrom("http://a.example:8000", "https://b.example/v1"),
     model: name,
     backend: fc.constantFrom("vllm", "sglang", "openai"),
-    secret: fc.option(fc.constantFrom("KEY", "_k1")),
+    secret: fc.option(fc.constantFrom("INFERENCE_KEY", "INFERENCE_")),
     max_training_requests: fc.integer({ min: 1, max: 100_000 }),
   },
   { requiredKeys: ["url", "model"] },
