@@ -17,6 +17,9 @@ const HOLD_BYTES = ROW_BYTES;
 /** Decoded bodies are a few times larger than gzipped ones. */
 const GZIP_RATIO_HINT = 4;
 
+/** What helps against a body that is too large. */
+const TOO_LARGE = "send fewer or smaller groups a request, or raise BODY_LIMIT_MIB";
+
 export interface Submission {
   /** Decoded, in bytes. */
   readonly bodyLimit: number;
@@ -42,7 +45,7 @@ export async function submitBody(
   const scanner = new GroupScanner(mode, spool);
   const destination = new Destination(shard);
   try {
-    for await (const chunk of bodyChunks(request, bodyLimit)) {
+    for await (const chunk of bodyChunks(request, { bytes: bodyLimit, remedy: TOO_LARGE })) {
       digest?.update(chunk);
       scanner.push(chunk);
       if (spool.bytes > HOLD_BYTES && !scanner.failed) await destination.send(spool.take());

@@ -11,6 +11,7 @@ import {
   environmentsAnswer,
   evaluationsAnswer,
   MAX_STATE,
+  STATE_BODY_BYTES,
   stateAnswer,
   stateBody,
 } from "../wire/rollouts.ts";
@@ -68,7 +69,7 @@ environmentsRoutes.put(
   access("submit"),
   async (c) => {
     const { env_id } = validate(c.req.param(), environmentPath, "path");
-    const { version, state } = await jsonBody(c.req.raw, stateBody);
+    const { version, state } = await jsonBody(c.req.raw, stateBody, STATE_BODY_BYTES);
     const text = JSON.stringify(state ?? null);
     if (text.length > MAX_STATE) {
       const msg = `a state has at most ${MAX_STATE} characters of JSON, this one ${text.length}: keep what is large elsewhere`;

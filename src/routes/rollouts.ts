@@ -7,6 +7,7 @@ import { runStub } from "../runs.ts";
 import { ApiError, unprocessable } from "../wire/api-error.ts";
 import { jsonBody, validate } from "../wire/json-body.ts";
 import {
+  BACKLOG_BODY_BYTES,
   backlogAnswer,
   backlogBody,
   closeAnswer,
@@ -139,7 +140,7 @@ rolloutRoutes.post(
   access("submit"),
   async (c) => {
     const { lease_id } = validate(c.req.param(), leaseId, "path");
-    const { items } = await jsonBody(c.req.raw, backlogBody);
+    const { items } = await jsonBody(c.req.raw, backlogBody, BACKLOG_BODY_BYTES);
     const texts = items.map((item, index) => {
       const text = JSON.stringify(item ?? null);
       if (text.length <= MAX_BACKLOG_ITEM) return text;

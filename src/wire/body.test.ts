@@ -23,9 +23,11 @@ function streamOf(body: Uint8Array): ReadableStream {
   return readable;
 }
 
+const limited = (bytes: number) => ({ bytes, remedy: "send less" });
+
 async function outcome(request: Request, limit: number): Promise<number | string> {
   try {
-    return (await readBody(request, limit)).length;
+    return (await readBody(request, limited(limit))).length;
   } catch (error) {
     return error instanceof ApiError ? `${error.status} ${String(error.detail)}` : String(error);
   }
@@ -49,8 +51,8 @@ describe.each([true, false])("a body, its length announced: %s", (announced) => 
   ])("%s is read whole at the limit and refused past it", async (_what, length) => {
     const limit = Math.max(1, length);
     const bytes = noise(length);
-    expect(await readBody(post(bytes, null, announced), limit)).toEqual(bytes);
-    expect(await readBody(post(gzipSync(bytes), "gzip", announced), limit)).toEqual(bytes);
+    expect(await readBody(post(bytes, null, announced), limited(limit))).toEqual(bytes);
+    expect(await readBody(post(gzipSync(bytes), "gzip", announced), limited(limit))).toEqual(bytes);
     const longer = noise(limit + 1);
     expect(await outcome(post(longer, null, announced), limit)).toMatch(/^413 /);
     expect(await outcome(post(gzipSync(longer), "gzip", announced), limit)).toMatch(/^413 /);
@@ -59,7 +61,7 @@ describe.each([true, false])("a body, its length announced: %s", (announced) => 
   test("that decodes to a thousand times its size is refused, and hardly more than the limit decoded", async () => {
     let decoded = 0;
     const read = async () => {
-      for await (const chunk of bodyChunks(post(gzipSync(text(100 * MIB)), "gzip", announced), 2 * MIB))
+      for await (const chunk of bodyChunks(post(gzipSync(text(100 * MIB)), "gzip", announced), limited(2 * MIB)))
         decoded += chunk.length;
     };
     await expect(read()).rejects.toMatchObject({ status: 413 });
@@ -84,4 +86,14 @@ test.each([
   ["gzip, gzip", text(5), "415 content-encoding gzip, gzip is not understood: send gzip or none"],
 ])("content-encoding %s", async (encoding, bytes, expected) => {
   expect(await outcome(post(bytes, encoding, true), MIB)).toBe(expected);
+});
+
+test.each([
+  [1_000, "1000 bytes"],
+  [64 * 1024, "64 KiB"],
+  [1.5 * MIB, "1.5 MiB"],
+])("past %d bytes the refusal names the limit and what to do", async (limit, name) => {
+  expect(await outcome(post(text(limit + 1), null, true), limit)).toBe(
+    `413 the body is larger than ${name} (decoded): send less`,
+  );
 });

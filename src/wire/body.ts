@@ -17,25 +17,33 @@ const SMALL_GZIP_BYTES = 128 * 1024;
  */
 const READ_BYTES = 256 * 1024;
 
+/** How large a body may be. */
+export interface BodyLimit {
+  /** Decoded. */
+  readonly bytes: number;
+  /** What whoever sent a larger one can do. */
+  readonly remedy: string;
+}
+
 /**
- * The decoded body, chunk by chunk, never more than `limit` bytes of it. A chunk is only valid until the next is asked for.
+ * The decoded body, chunk by chunk, never more than the limit of it. A chunk is only valid until the next is asked for.
  * @throws ApiError 413 past the limit, 400 for broken gzip, 415 for another encoding.
  */
-export async function* bodyChunks(request: Request, limit: number): AsyncGenerator<Uint8Array> {
+export async function* bodyChunks(request: Request, limit: BodyLimit): AsyncGenerator<Uint8Array> {
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   if (encoding !== "identity" && encoding !== "gzip" && encoding !== "x-gzip") {
     throw new ApiError(415, `content-encoding ${encoding.slice(0, 32)} is not understood: send gzip or none`);
   }
   const isGzip = encoding !== "identity";
   const announced = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (!isGzip && announced > limit) throw tooLarge(limit);
+  if (!isGzip && announced > limit.bytes) throw tooLarge(limit);
   if (!isGzip && announced <= ONE_PIECE_BYTES) {
     yield new Uint8Array(await request.arrayBuffer());
     return;
   }
   if (isGzip && announced <= SMALL_GZIP_BYTES) {
     const compressed = new Uint8Array(await request.arrayBuffer());
-    const text = gunzipSmall(compressed, Math.min(limit, ONE_PIECE_BYTES));
+    const text = gunzipSmall(compressed, Math.min(limit.bytes, ONE_PIECE_BYTES));
     if (text !== null) yield text;
     else yield* streamed(new Response(compressed).body, isGzip, limit);
     return;
@@ -54,7 +62,7 @@ function gunzipSmall(compressed: Uint8Array, limit: number): Uint8Array | null {
   }
 }
 
-async function* streamed(body: ReadableStream | null, isGzip: boolean, limit: number): AsyncGenerator<Uint8Array> {
+async function* streamed(body: ReadableStream | null, isGzip: boolean, limit: BodyLimit): AsyncGenerator<Uint8Array> {
   if (body === null) return;
   const stream = isGzip ? body.pipeThrough(new DecompressionStream("gzip")) : body;
   const reader = stream.getReader({ mode: "byob" });
@@ -67,7 +75,7 @@ async function* streamed(body: ReadableStream | null, isGzip: boolean, limit: nu
       });
       if (value !== undefined && value.length > 0) {
         length += value.length;
-        if (length > limit) throw tooLarge(limit);
+        if (length > limit.bytes) throw tooLarge(limit);
         yield value;
         buffer = new Uint8Array(value.buffer);
       }
@@ -79,7 +87,7 @@ async function* streamed(body: ReadableStream | null, isGzip: boolean, limit: nu
 }
 
 /** The whole decoded body. Errors as in {@link bodyChunks}. */
-export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+export async function readBody(request: Request, limit: BodyLimit): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of bodyChunks(request, limit)) chunks.push(chunk.slice());
   return concatenate(chunks);
@@ -97,10 +105,11 @@ export function concatenate(chunks: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-function tooLarge(limit: number): ApiError {
-  const size = limit >= MIB ? `${limit / MIB} MiB` : `${limit} bytes`;
-  return new ApiError(
-    413,
-    `the body is larger than ${size} (decoded): send fewer or smaller groups a request, or raise BODY_LIMIT_MIB`,
-  );
+function tooLarge({ bytes, remedy }: BodyLimit): ApiError {
+  return new ApiError(413, `the body is larger than ${sizeText(bytes)} (decoded): ${remedy}`);
+}
+
+function sizeText(bytes: number): string {
+  if (bytes >= MIB) return `${bytes / MIB} MiB`;
+  return bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`;
 }

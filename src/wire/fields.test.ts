@@ -100,7 +100,8 @@ describe("a JSON body", () => {
   });
 
   test("of more than 64 KiB is a 413", async () => {
-    expect(await failure(`{"field":3${" ".repeat(65_536)}}`)).toMatchObject({ status: 413 });
+    const detail = "the body is larger than 64 KiB (decoded): that is this route's limit";
+    expect(await failure(`{"field":3${" ".repeat(65_536)}}`)).toMatchObject({ status: 413, detail });
   });
 
   test("that is optional may be missing, and is checked when it is there", async () => {

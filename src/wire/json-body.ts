@@ -7,22 +7,22 @@ import { checkJson, type ScanError } from "./scanner/index.ts";
 /** Characters of a text that an error repeats; what is longer is cut. */
 const LONGEST_INPUT = 64;
 
-/** Largest body of the routes that take a few settings. */
-const SMALL_BODY_BYTES = 64 * 1024;
+/** Largest body of the routes that take a few settings, in bytes. */
+export const SMALL_BODY_BYTES = 64 * 1024;
 
 /**
- * Reads and validates a small JSON body.
- * @throws ApiError 422 in FastAPI's shape.
+ * Reads and validates a small JSON body, of at most `limit` bytes.
+ * @throws ApiError 422 in FastAPI's shape; those of readBody.
  */
-export async function jsonBody<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
-  const text = await smallText(request);
+export async function jsonBody<T>(request: Request, schema: z.ZodType<T>, limit = SMALL_BODY_BYTES): Promise<T> {
+  const text = await smallText(request, limit);
   if (text === "") throw unprocessable([{ type: "missing", loc: ["body"], msg: "Field required", input: null }]);
   return validate(parseJson(text), schema, "body");
 }
 
 /** As {@link jsonBody}, or null for a request without a body. */
 export async function optionalJsonBody<T>(request: Request, schema: z.ZodType<T>): Promise<T | null> {
-  const text = await smallText(request);
+  const text = await smallText(request, SMALL_BODY_BYTES);
   return text === "" ? null : validate(parseJson(text), schema, "body");
 }
 
@@ -36,8 +36,8 @@ export function validate<T>(value: unknown, schema: z.ZodType<T>, place: "body" 
   throw unprocessable(result.error.issues.flatMap((issue) => scanErrors(issue, place, schema)));
 }
 
-async function smallText(request: Request): Promise<string> {
-  return new TextDecoder().decode(await readBody(request, SMALL_BODY_BYTES));
+async function smallText(request: Request, bytes: number): Promise<string> {
+  return new TextDecoder().decode(await readBody(request, { bytes, remedy: "that is this route's limit" }));
 }
 
 function parseJson(text: string): unknown {

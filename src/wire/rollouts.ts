@@ -17,6 +17,17 @@ export const MAX_FAILURE_MESSAGE = 1_000;
 export const MAX_BACKLOG_ITEM = 16_384;
 export const MAX_STATE = 49_152;
 
+/** Follow-up items of a rollout lease at most. */
+const MAX_BACKLOG_ITEMS = 100;
+
+/** A character takes up to 3 bytes in UTF-8 and 6 as an escape (`\u00e9`), which is how Python writes all but ASCII. */
+const BYTES_A_CHARACTER = 6;
+const AROUND_IT_BYTES = 64 * 1024;
+
+/** Largest bodies of the routes that take them, in bytes. */
+export const BACKLOG_BODY_BYTES = MAX_BACKLOG_ITEMS * MAX_BACKLOG_ITEM * BYTES_A_CHARACTER + AROUND_IT_BYTES;
+export const STATE_BODY_BYTES = MAX_STATE * BYTES_A_CHARACTER + AROUND_IT_BYTES;
+
 const REASON = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** Why a rollout came to nothing: a word that is counted, so it must not hold numbers of the case. */
@@ -208,7 +219,7 @@ export type CloseAnswer = z.infer<typeof closeAnswer>;
 export const backlogBody = onlyFields({
   items: z
     .array(z.unknown())
-    .max(100)
+    .max(MAX_BACKLOG_ITEMS)
     .describe("follow-up items; drawn before new ones, once the lease ends with a group or skipped"),
 });
 

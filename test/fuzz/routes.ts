@@ -9,6 +9,8 @@ export interface FuzzedRoute {
   /** `{id}` stands for an id. */
   readonly path: string;
   readonly body: fc.Arbitrary<Tree>;
+  /** Largest body. Those with groups have another limit. */
+  readonly bodyBytes?: number;
   readonly judged: { readonly groups: "group" | "list" } | Message;
   readonly changes: readonly Section[];
   /** Statuses of a body that is as it should be. */
@@ -273,6 +275,7 @@ export const ROUTES: readonly FuzzedRoute[] = [
       path: "/leases/{id}/backlog",
       body: record({ items: fc.array(fc.jsonValue(), { maxLength: 3 }) }, ["items"]),
     },
+    bodyBytes: 100 * 16_384 * 6 + 65_536,
     judged: { fields: { items: { is: "list", of: { is: "anything" }, longest: 100 } } },
     ...{ changes: [], answers: [200, 404, 409, 422] },
   },
@@ -296,6 +299,7 @@ export const ROUTES: readonly FuzzedRoute[] = [
       path: "/environments/{id}/state",
       body: record({ version: fc.nat(2), state: fc.jsonValue() }, ["version", "state"]),
     },
+    bodyBytes: 49_152 * 6 + 65_536,
     judged: { fields: { version: integer(0), state: { is: "anything", optional: true } } },
     ...{ changes: ["state"], answers: [200, 404, 409, 422] },
   },

@@ -19,6 +19,7 @@ interface Judged {
   readonly groups?: readonly JudgedGroup[];
 }
 
+/** Largest body of a route that doesn't say otherwise. */
 const SMALL_BODY_BYTES = 64 * 1024;
 export const BATCH_SIZE = 4;
 
@@ -174,7 +175,7 @@ function judge({ route, path, posted, headers }: Attempt): Judged {
     const judged = judgeGroups(posted.text, how.groups);
     return lease === undefined && isTooLarge(judged) ? { verdict: "refused" } : judged;
   }
-  if (posted.text.length > SMALL_BODY_BYTES) return { verdict: "refused" };
+  if (posted.text.length > (route.bodyBytes ?? SMALL_BODY_BYTES)) return { verdict: "refused" };
   const text = new TextDecoder("utf-8", { ignoreBOM: true, fatal: false }).decode(posted.text);
   // Whether small bodies may begin with a byte order mark, or hold what is not UTF-8, nobody says.
   if (text.startsWith("\ufeff") || text.includes("\ufffd")) return { verdict: "open" };
