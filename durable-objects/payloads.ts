@@ -36,6 +36,18 @@ const scoreSummary = z.object({ mean: z.number(), min: z.number(), max: z.number
 /** Of a group's scores, one a sequence. */
 export type ScoreSummary = z.infer<typeof scoreSummary>;
 
+const copied = z.object({
+  /** Resets of the run it is copied to, before the fork: a copy that comes after the next one belongs to no fork. */
+  life: count,
+  /** The batch it is in, in the run that is forked; null for that run's queue. */
+  batch: z.int().nullable(),
+  /** Its place in the batch, from 0; in the queue its age. */
+  place: z.int(),
+});
+
+/** Of which group of another run a group is the copy. */
+export type Copied = z.infer<typeof copied>;
+
 /** A group's metadata. */
 export interface Envelope {
   /** Null when the client named none, as Atropos clients may. */
@@ -53,6 +65,8 @@ export interface Envelope {
   readonly lease: number | null;
   /** Tells the request if it comes again, or null. All groups of a request have the same. */
   readonly key: string | null;
+  /** Where a fork has it from. It was judged there, so no filter drops it. All groups of a request have it, or none. */
+  readonly copied?: Copied;
 }
 
 /** A group whose payload is stored and which the Run is asked to queue. */
@@ -67,6 +81,7 @@ const committedGroup = storedPayload.extend({
   scores: scoreSummary.default({ mean: 0, min: 0, max: 1 }),
   lease: z.int().nullable().default(null),
   key: z.string().nullable().default(null),
+  copied: copied.exactOptional(),
 });
 export type CommittedGroup = z.infer<typeof committedGroup>;
 
@@ -85,6 +100,8 @@ export type Verdict =
   /** The object's disk holds as much as it may. */
   | { readonly status: "disk_full" }
   | { readonly status: "larger_than_batch"; readonly sequences: number; readonly batchSize: number }
+  /** A copy for a fork that is over: the run was reset meanwhile. */
+  | { readonly status: "fork_is_over" }
   /** Another group of the same request was refused, and a request is taken whole or not at all. */
   | { readonly status: "refused_with_request" }
   /** The rollout lease has ended in another way: `outcome` says how, "unknown" if it was never given out or long ago. */

@@ -320,7 +320,7 @@ describe("exactly once over HTTP", () => {
     for (let step = 0; step < 3; step++) await call("GET", `/runs/${run}/batch`);
     const copy = freshRun();
     const answer = await call("POST", `/runs/${copy}/fork`, { from: run, step: 8 });
-    expect(JSON.parse(answer.text)).toEqual({ status: "forked", from: run, step: 8, groups: 3 });
+    expect(JSON.parse(answer.text)).toEqual({ status: "forked", from: run, step: 8, groups: 3, remaining: 0 });
     const notes = [];
     for (let batch = 0; batch < 3; batch++) {
       const { text, headers } = await call("GET", `/runs/${copy}/batch`);

@@ -27,6 +27,8 @@ export interface TrainerAck {
 export type Registered =
   /** `ignored`: the settings in which it differs from the run, in words. */
   | { readonly status: "registered"; readonly ignored: readonly string[] }
+  /** The run is being made a copy of another one, and has no settings of its own until that is done. */
+  | { readonly status: "forking"; readonly from: string }
   /** Some batches after the step it resumes from are gone: all are there from step `keptFrom` on. */
   | { readonly status: "not_kept"; readonly step: number; readonly keptFrom: number };
 

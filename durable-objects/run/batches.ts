@@ -189,11 +189,18 @@ export class Batches {
     this.#kept = this.#readKept();
   }
 
-  /** Groups of all batches after a step, in order. */
-  groupsAfter(step: number): BatchGroup[] {
-    return this.#read("SELECT * FROM batch WHERE step > ? AND delivered < ? ORDER BY id", step, LEAVING).flatMap(
-      ({ groups }) => groups,
-    );
+  /** Batches after a step, from this id on, in order; read one at a time. */
+  *after(step: number, from: number): Generator<Batch> {
+    const query = "SELECT id FROM batch WHERE step > ? AND id >= ? AND delivered < ? ORDER BY id";
+    const ids = this.#sql.exec<{ id: number }>(query, step, from, LEAVING).toArray();
+    for (const { id } of ids) yield* this.#read("SELECT * FROM batch WHERE id = ?", id);
+  }
+
+  /** Groups of all batches after a step. */
+  groupsAfter(step: number): number {
+    const query = `SELECT COALESCE(SUM(json_array_length(groups)), 0) AS groups FROM batch_part
+      WHERE batch IN (SELECT id FROM batch WHERE step > ? AND delivered < ?)`;
+    return this.#sql.exec<{ groups: number }>(query, step, LEAVING).one().groups;
   }
 
   #update(batch: Batch): Batch {

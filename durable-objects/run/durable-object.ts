@@ -21,7 +21,8 @@ import { Discards } from "./discards.ts";
 import type { DroppedGroup } from "./dropped-groups.ts";
 import { MAX_ENVIRONMENTS, type NewEnvironment } from "./environments.ts";
 import { findEnvironment } from "./find-environment.ts";
-import { type ForkPage, forkPage } from "./fork.ts";
+import { type ForkOrigin, type ForkPage, type ForkPlace, type FoundOrigin, findOrigin, forkPage } from "./fork.ts";
+import type { Fork } from "./fork-progress.ts";
 import type { BatchRequest, Holder } from "./hand-out.ts";
 import { Intake } from "./intake.ts";
 import { type RunMetrics, runMetrics } from "./metrics.ts";
@@ -157,9 +158,12 @@ export class Run extends DurableObject<Env> {
    * back once more would serve what the trainer has acknowledged meanwhile.
    */
   register(registration: Registration, resumeFrom: number | null = null, key: string | null = null): Registered {
-    const { state, shards, keys } = this.#parts;
+    const { state, fork, keys } = this.#parts;
+    if (fork.pending !== null) return { status: "forking", from: fork.pending.source };
     const now = Date.now();
-    const note = () => key !== null && keys.add(key, [], now);
+    const note = () => {
+      if (key !== null) keys.add(key, [], now);
+    };
     if (state.registration !== null) {
       const isNew = key === null || keys.find(key, now) === null;
       if (resumeFrom !== null && isNew) {
@@ -170,13 +174,7 @@ export class Run extends DurableObject<Env> {
       }
       return { status: "registered", ignored: ignoredSettings(state.registration, registration) };
     }
-    this.#transaction(() => {
-      state.registration = registration;
-      state.step = registration.starting_step;
-      state.save(shards.nextAge);
-      note();
-    });
-    this.#wakeAll();
+    this.#begin(registration, note);
     return { status: "registered", ignored: [] };
   }
 
@@ -244,9 +242,35 @@ export class Run extends DurableObject<Env> {
     return runMetrics({ parts: this.#parts, overview: run, telemetry: this.#telemetry, stall, now: Date.now() });
   }
 
-  /** What a fork of this run takes along; see {@link forkPage}. */
-  forkPage(step: number | null, from: number): ForkPage {
-    return forkPage(this.#parts, step, from);
+  /** What a fork of this run at a step takes along. */
+  forkOrigin(step: number | null): FoundOrigin {
+    return findOrigin(this.#parts, step);
+  }
+
+  /** The next groups of it. */
+  forkPage(origin: ForkOrigin, after: ForkPlace): ForkPage {
+    return forkPage(this.#parts, origin, after);
+  }
+
+  /** How far this run has come in being a copy of another; null if it is none. */
+  fork(): Fork | null {
+    return this.#parts.fork.fork;
+  }
+
+  /** Begins to be a copy of another run, unless it has begun to already: see the answer. Null if it has a trainer. */
+  beginFork(source: string, askedStep: number | null, origin: ForkOrigin): Fork | null {
+    const { state, fork } = this.#parts;
+    if (fork.fork !== null) return fork.fork;
+    if (state.registration !== null) return null;
+    return this.#transaction(() => fork.begin(source, askedStep, origin));
+  }
+
+  /** All groups of the fork are here, so the run begins. False if it was reset meanwhile. */
+  completeFork(life: number): boolean {
+    const { fork } = this.#parts;
+    if (fork.fork?.life !== life) return false;
+    if (fork.pending !== null) this.#begin(fork.pending.origin.registration, () => fork.complete());
+    return true;
   }
 
   /** Where the group queued last lies, or null if none ever was. */
@@ -312,6 +336,17 @@ export class Run extends DurableObject<Env> {
       droppedGroups.nextExpiry(),
     ];
     for (const expiry of expiries) if (expiry !== null) this.#alarm.at(expiry);
+  }
+
+  #begin(registration: Registration, change: () => void = () => undefined): void {
+    const { state, shards } = this.#parts;
+    this.#transaction(() => {
+      state.registration = registration;
+      state.step = registration.starting_step;
+      state.save(shards.nextAge);
+      change();
+    });
+    this.#wakeAll();
   }
 
   /** Changes disk and memory together: if it throws, memory is read anew from what the disk kept. */

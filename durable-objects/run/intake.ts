@@ -2,6 +2,7 @@ import type { Commit, CommittedGroup, PayloadAddress, Verdict } from "../payload
 import type { Discards } from "./discards.ts";
 import type { Environments } from "./environments.ts";
 import { filterReason, NO_FILTERS } from "./filters.ts";
+import type { ForkProgress } from "./fork-progress.ts";
 import type { IdempotencyKeys } from "./idempotency-keys.ts";
 import { type KeptGroup, keep, type Queue } from "./queue.ts";
 import type { Rollouts } from "./rollouts/rollouts.ts";
@@ -18,6 +19,7 @@ export interface IntakeHost {
     readonly environments: Environments;
     readonly shards: Shards;
     readonly keys: IdempotencyKeys;
+    readonly fork: ForkProgress;
   };
   /** Why the object can take no more groups for now, or null. */
   full(): Verdict | null;
@@ -79,6 +81,8 @@ export class Intake {
     // What was taken before is answered as then, whatever has changed since.
     const before = key === null ? null : this.#host.parts().keys.find(key, now);
     if (before !== null) return repeated(before, groups.length);
+    const copies = this.#host.parts().fork.judge(groups);
+    if (copies !== null) return copies;
     const judged = lease === null ? null : this.#host.rollouts.judge(lease, groups);
     if (judged !== null) return judged;
     const full = this.#host.full() ?? (lease === null ? this.#overflow(groups) : null);
@@ -108,7 +112,7 @@ export class Intake {
   }
 
   #queue(shard: number, groups: readonly CommittedGroup[], now: number): Verdict[] {
-    const { queue, environments, shards, state, keys } = this.#host.parts();
+    const { queue, environments, shards, state, keys, fork } = this.#host.parts();
     const filters = state.registration?.filters ?? NO_FILTERS;
     const lease = this.#host.rollouts.lease(groups[0]?.lease ?? null);
     const verdicts = groups.map((group): Verdict => {
@@ -116,7 +120,7 @@ export class Intake {
       const known = lease === null ? group : { ...group, ...lease };
       const environment = known.environment === null ? undefined : environments.get(known.environment);
       if (environment !== undefined) environments.heard(environment, now);
-      const reason = filterReason(filters, group);
+      const reason = group.copied === undefined ? filterReason(filters, group) : null;
       if (reason !== null) {
         this.#host.drop([keep(known, shard, shards.takeAge(), state.step)], reason);
         return { status: "filtered", reason };
@@ -130,6 +134,7 @@ export class Intake {
     if (lease !== null) this.#host.rollouts.submitted(lease.lease, verdicts, now);
     const key = groups[0]?.key ?? null;
     if (key !== null) keys.add(key, verdicts, now);
+    fork.advance(groups);
     return verdicts;
   }
 }

@@ -3,6 +3,7 @@ import type { Discards } from "./discards.ts";
 import { DroppedGroups } from "./dropped-groups.ts";
 import { EnvironmentStatuses } from "./environment-status.ts";
 import { Environments } from "./environments.ts";
+import { ForkProgress } from "./fork-progress.ts";
 import { HandOutRecord } from "./hand-out-record.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { Queue } from "./queue.ts";
@@ -25,6 +26,7 @@ const FORGOTTEN_AT_RESET = [
   "idempotency_key",
   "dropped_group",
   "handed_out",
+  "fork",
 ] as const;
 
 export type RunParts = ReturnType<typeof load>;
@@ -43,6 +45,7 @@ export function load(sql: SqlStorage, now: number) {
     handOutRecord: new HandOutRecord(sql),
     keys: new IdempotencyKeys(sql),
     droppedGroups: new DroppedGroups(sql),
+    fork: new ForkProgress(sql, state.resets),
     statuses: new EnvironmentStatuses(environments, queue.index),
     ...loadRollouts(sql),
   };
@@ -57,6 +60,7 @@ export function forget(sql: SqlStorage, { state, shards }: RunParts, discards: D
   sql.exec("UPDATE rollout_lease SET outcome = 'cancelled', closed_at = 0 WHERE outcome IS NULL");
   // How far commits have been taken must outlive the reset: one may be sent again after it.
   sql.exec("UPDATE shard SET latest = NULL");
+  state.resets += 1;
   state.registration = null;
   state.step = 0;
   state.policyVersion = null;

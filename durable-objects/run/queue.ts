@@ -114,9 +114,18 @@ export class Queue {
     this.#release(environment, this.#buffers.get(environment) ?? []);
   }
 
-  /** All groups, oldest first, buffered ones too. */
-  all(): KeptGroup[] {
-    return this.#sql.exec<GroupRow>("SELECT * FROM queued_group ORDER BY age").toArray().map(keptGroup);
+  /** Some of the groups between two ages, both excluded: oldest first, buffered ones too. */
+  between(after: number, before: number, limit: number): KeptGroup[] {
+    const query = "SELECT * FROM queued_group WHERE age > ? AND age < ? ORDER BY age LIMIT ?";
+    return this.#sql
+      .exec<GroupRow>(query, after, before, limit)
+      .toArray()
+      .map((row) => keptGroup(row));
+  }
+
+  /** All groups, buffered ones too. */
+  count(): number {
+    return this.#sql.exec<{ groups: number }>("SELECT COUNT(*) AS groups FROM queued_group").one().groups;
   }
 
   /** Takes groups out of the queue, and returns them in the order given. */

@@ -174,5 +174,17 @@ export const migrations: Migrations = [
   },
   (sql) => {
     sql.exec("ALTER TABLE batch ADD COLUMN rewound INTEGER NOT NULL DEFAULT 0"); // opened by a rewind, and not served since
+    sql.exec("ALTER TABLE run ADD COLUMN resets INTEGER NOT NULL DEFAULT 0"); // how often the run was reset
+    // The run began as a fork, or is about to.
+    sql.exec(`CREATE TABLE fork (
+      id INTEGER PRIMARY KEY CHECK (id = 0),
+      source TEXT NOT NULL,             -- the run it is copied from
+      asked_step INTEGER,               -- as the request said; null: the step the source was at
+      origin TEXT NOT NULL,             -- ForkOrigin as JSON
+      batch INTEGER,                    -- the group copied last, as Copied has it; null: of the queue
+      place INTEGER NOT NULL,
+      groups INTEGER NOT NULL,          -- copied so far
+      complete INTEGER NOT NULL
+    )`);
   },
 ];

@@ -10,6 +10,7 @@ type RunRow = {
   deficits: string;
   policy_version: number | null;
   trainer: string | null;
+  resets: number;
 };
 
 const trainerReport = z.object({ batch: z.int(), step: z.int().nullable(), metrics: z.record(z.string(), z.number()) });
@@ -30,6 +31,8 @@ export class RunState {
   /** As a trainer published it; null if none did, and then the step stands for it. */
   policyVersion: number | null;
   trainer: TrainerReport | null;
+  /** How often the run was reset. */
+  resets: number;
   /** Where ages start when no shard has committed yet; see Shards.nextAge. */
   readonly firstAge: number;
 
@@ -42,15 +45,16 @@ export class RunState {
     this.firstAge = row?.next_age ?? 1;
     this.policyVersion = row?.policy_version ?? null;
     this.trainer = row?.trainer ? trainerReport.parse(JSON.parse(row.trainer)) : null;
+    this.resets = row?.resets ?? 0;
     this.deficits = new Map(row === undefined ? [] : deficits.parse(JSON.parse(row.deficits)));
   }
 
   save(nextAge: number): void {
     this.#sql.exec(
-      `INSERT INTO run (id, registration, step, next_batch, next_age, deficits, policy_version, trainer)
-       VALUES (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7)
+      `INSERT INTO run (id, registration, step, next_batch, next_age, deficits, policy_version, trainer, resets)
+       VALUES (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
        ON CONFLICT (id) DO UPDATE SET registration = ?1, step = ?2, next_batch = ?3, next_age = ?4, deficits = ?5,
-         policy_version = ?6, trainer = ?7`,
+         policy_version = ?6, trainer = ?7, resets = ?8`,
       this.registration === null ? null : JSON.stringify(this.registration),
       this.step,
       this.nextBatch,
@@ -58,6 +62,7 @@ export class RunState {
       JSON.stringify([...this.deficits]),
       this.policyVersion,
       this.trainer === null ? null : JSON.stringify(this.trainer),
+      this.resets,
     );
   }
 }

@@ -31,6 +31,12 @@ trainerRoutes.post(
     const keep_steps = body.keep_steps ?? Math.min(MAX_KEEP_STEPS, Math.max(0, body.save_checkpoint_interval));
     const key = idempotencyKey(c.req.raw.headers, "r");
     const answer = await runStub(c).register({ ...registration, keep_steps }, resume_from_step ?? null, key);
+    if (answer.status === "forking") {
+      throw new ApiError(
+        409,
+        `this run is being forked from ${answer.from}: POST /fork again until it answers "forked", or give that up with GET /reset_data`,
+      );
+    }
     if (answer.status === "not_kept") {
       const { step, keptFrom } = answer;
       const kept = keptFrom > step ? "none is kept" : `steps ${keptFrom} to ${step} are kept`;

@@ -35,10 +35,11 @@ export const forkBody = onlyFields({
   step: wholeNumber("the step to begin from; null for now", { min: 0 }).nullable().default(null),
 });
 export const forkAnswer = z.object({
-  status: z.literal("forked"),
+  status: z.enum(["forked", "forking"]).meta({ description: '"forking": call again, it goes on' }),
   from: z.string(),
   step: z.int(),
   groups: z.int().meta({ description: "groups copied" }),
+  remaining: z.int().meta({ description: "groups still to copy" }),
 });
 
 /** Who is done with a batch. */
