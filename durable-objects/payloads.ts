@@ -104,6 +104,8 @@ export type Verdict =
   | { readonly status: "fork_is_over" }
   /** Another group of the same request was refused, and a request is taken whole or not at all. */
   | { readonly status: "refused_with_request" }
+  /** The request's key came before with another request, of so many groups. */
+  | { readonly status: "key_reused"; readonly groups: number }
   /** The rollout lease has ended in another way: `outcome` says how, "unknown" if it was never given out or long ago. */
   | { readonly status: "lease_is_over"; readonly lease: number; readonly outcome: string }
   /** The request holds more sequences than its rollout lease may bring. */

@@ -235,11 +235,12 @@ describe("exactly once over HTTP", () => {
 
   test("a full queue answers 503 with Retry-After, which stock environments obey", async () => {
     const run = freshRun();
-    await call("POST", `/runs/${run}/register`, { ...settings, max_queue_sequences: 2 });
+    await call("POST", `/runs/${run}/register`, { ...settings, max_queue_sequences: 4 });
+    await post(run, GROUP);
     await post(run, GROUP);
     const refused = await post(run, GROUP);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
-    expect(refused.text).toContain("4 sequences of at most 2");
+    expect(refused.text).toContain("6 sequences of at most 4");
   });
 
   test("a full disk answers 503 with Retry-After to small and large posts; batches go on", async () => {

@@ -26,6 +26,8 @@ export interface SmallGroup extends Envelope {
 /** How long a commit may stay unconfirmed before the shard looks after it unasked. */
 const RESEND_AFTER_MS = 30_000;
 
+const SAYS_FULL_EVERY_MS = 5_000;
+
 /** Holds payload bytes of one run, and hands their envelopes to the Run once the bytes are durable. */
 export class PayloadShard extends DurableObject<Env> {
   readonly #sql: SqlStorage;
@@ -34,6 +36,7 @@ export class PayloadShard extends DurableObject<Env> {
   #nextCommit: number;
   #alarmIsSet = false;
   readonly #diskLimit: number;
+  #saidFullAt = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -61,7 +64,7 @@ export class PayloadShard extends DurableObject<Env> {
    * A group that doesn't fit one row comes through {@link openUpload}.
    */
   async submit(groups: readonly SmallGroup[]): Promise<readonly Verdict[]> {
-    if (this.#isFull()) return groups.map(() => ({ status: "disk_full" }));
+    if (this.#refuses()) return groups.map(() => ({ status: "disk_full" }));
     return this.#commits.add(() =>
       groups.map(({ row, ...group }) => {
         const payload = this.#takePayload();
@@ -73,7 +76,7 @@ export class PayloadShard extends DurableObject<Env> {
 
   /** Begins a request that is larger than one row; null if the disk holds as much as it may. */
   openUpload(): Upload | null {
-    if (this.#isFull()) return null;
+    if (this.#refuses()) return null;
     return new Upload({
       begin: () => {
         const payload = this.#takePayload();
@@ -124,8 +127,15 @@ export class PayloadShard extends DurableObject<Env> {
     await this.#commits.resend();
   }
 
-  #isFull(): boolean {
-    return this.#sql.databaseSize >= this.#diskLimit;
+  /** Whether the disk holds as much as it may. The Run hears of it now and then: it explains what a trainer waits for. */
+  #refuses(): boolean {
+    if (this.#sql.databaseSize < this.#diskLimit) return false;
+    const now = Date.now();
+    if (now - this.#saidFullAt < SAYS_FULL_EVERY_MS) return true;
+    this.#saidFullAt = now;
+    const { run } = shardOf(this.ctx.id);
+    this.ctx.waitUntil(this.env.RUN.getByName(run).shardIsFull());
+    return true;
   }
 
   #takePayload(): number {

@@ -78,6 +78,8 @@ export interface RunStatus {
 export interface RunOverview extends RunStatus {
   readonly explain: Explanation;
   readonly queuedBytes: number;
+  /** Of the Run's object alone. */
+  readonly disk: { readonly bytes: number; readonly limit: number };
   /** Groups ever taken. */
   readonly receivedGroups: number;
   readonly environments: { readonly registered: number; readonly connected: number; readonly alive: number };

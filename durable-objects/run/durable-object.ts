@@ -147,6 +147,12 @@ export class Run extends DurableObject<Env> {
     return this.#environmentDesk.evaluations();
   }
 
+  /** A shard refused groups, as its disk holds as much as it may. */
+  shardIsFull(): void {
+    this.#intake.full("disk_full");
+    this.#wakeAll();
+  }
+
   /** Queues the groups of a shard's commit. A commit taken before changes nothing and gets the same verdicts. */
   commit(commit: Commit): readonly (readonly Verdict[])[] {
     return this.#intake.commit(commit);
@@ -221,7 +227,14 @@ export class Run extends DurableObject<Env> {
 
   /** The status and why no batch is ready. */
   overview(): RunOverview {
-    const run = overview(this.#parts, this.#batches.handOut, this.#rollouts, this.#batches.waiting);
+    const run = overview({
+      parts: this.#parts,
+      handOut: this.#batches.handOut,
+      rollouts: this.#rollouts,
+      waitingTrainers: this.#batches.waiting,
+      losses: this.#telemetry.losses,
+      disk: { bytes: this.#sql.databaseSize, limit: this.#diskLimit },
+    });
     return { ...run, watchdog: this.#batches.stall(() => run.explain) };
   }
 
@@ -374,6 +387,7 @@ export class Run extends DurableObject<Env> {
     for (const group of groups) {
       this.#parts.droppedGroups.add(group, reason, now);
       this.#parts.outcomes.add(group.environment, "dropped", reason);
+      this.#telemetry.losses.dropped(reason, now);
       this.#log("group dropped", { group: group.age, environment: group.environment, reason });
     }
     this.#scheduleDiscard();

@@ -1,6 +1,5 @@
 import type { CommittedGroup, Verdict } from "../payloads.ts";
 import { FORK_START, type ForkOrigin, type ForkPlace, forkOrigin, isAfter } from "./fork.ts";
-import { repeated } from "./verdicts.ts";
 
 /** How far this run has come in being a copy of another. */
 export interface Fork {
@@ -75,7 +74,7 @@ export class ForkProgress {
     const [first] = groups;
     if (first?.copied === undefined) return null;
     if (this.#fork?.life !== first.copied.life) return groups.map(() => ({ status: "fork_is_over" }));
-    return isAfter(first.copied, this.#fork.at) ? null : repeated([], groups.length);
+    return isAfter(first.copied, this.#fork.at) ? null : groups.map(() => ({ status: "received", repeated: true }));
   }
 
   /** Notes that a request's groups were queued, in the transaction that does it. */

@@ -4,8 +4,10 @@ import type { Environments } from "./environments.ts";
 import { filterReason, NO_FILTERS } from "./filters.ts";
 import type { ForkProgress } from "./fork-progress.ts";
 import type { IdempotencyKeys } from "./idempotency-keys.ts";
+import type { FullReason } from "./losses.ts";
 import { type KeptGroup, keep, type Queue } from "./queue.ts";
 import type { Rollouts } from "./rollouts/rollouts.ts";
+import { overflow } from "./room.ts";
 import type { Shards } from "./shards.ts";
 import type { RunState } from "./state.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -75,18 +77,42 @@ export class Intake {
     return verdicts;
   }
 
+  /**
+   * A request was refused as there is no room, here or at a shard. On a full disk floors that are unmet are suspended: what they
+   * ask for can't come before a batch has made room (P2). Each counts again with its environment's next group. A full queue
+   * has room for them, see {@link overflow}.
+   */
+  full(reason: FullReason): void {
+    const { state, queue, environments } = this.#host.parts();
+    const now = Date.now();
+    this.#host.telemetry.losses.refused(reason, now);
+    const batchSize = state.registration?.batch_size;
+    if (batchSize === undefined || reason === "queue_full") return;
+    for (const [id, floor] of environments.floors(batchSize, now))
+      if ((queue.index.environments.get(id)?.sequences ?? 0) < floor) environments.suspendFloor(id, true);
+  }
+
   /** A request is taken whole or not at all: the verdicts if one of its groups can't be, else null. */
   #refusal(groups: readonly CommittedGroup[], now: number): readonly Verdict[] | null {
     const { lease, key } = groups[0] ?? { lease: null, key: null };
     // What was taken before is answered as then, whatever has changed since.
     const before = key === null ? null : this.#host.parts().keys.find(key, now);
-    if (before !== null) return repeated(before, groups.length);
+    if (before !== null) {
+      return before.length === groups.length
+        ? repeated(before)
+        : groups.map((): Verdict => ({ status: "key_reused", groups: before.length }));
+    }
     const copies = this.#host.parts().fork.judge(groups);
     if (copies !== null) return copies;
     const judged = lease === null ? null : this.#host.rollouts.judge(lease, groups);
     if (judged !== null) return judged;
-    const full = this.#host.full() ?? (lease === null ? this.#overflow(groups) : null);
-    if (full !== null) return groups.map(() => full);
+    // Groups under a lease had their room kept, and those of a fork have had theirs.
+    const isBounded = lease === null && groups[0]?.copied === undefined;
+    const full = this.#host.full() ?? (isBounded ? overflow(this.#host.parts(), groups, now) : null);
+    if (full !== null) {
+      this.full(full.status === "disk_full" ? "disk_full" : "queue_full");
+      return groups.map(() => full);
+    }
     const batchSize = this.#host.parts().state.registration?.batch_size ?? Number.POSITIVE_INFINITY;
     if (groups.every(({ sequences }) => sequences <= batchSize)) return null;
     return groups.map(({ sequences }) =>
@@ -94,21 +120,6 @@ export class Intake {
         ? { status: "larger_than_batch", sequences, batchSize }
         : { status: "refused_with_request" },
     );
-  }
-
-  /** Why the queue has no room for a request, or null. Groups under a lease had their room kept. */
-  #overflow(groups: readonly CommittedGroup[]): Verdict | null {
-    const { state, queue } = this.#host.parts();
-    if (state.registration === null) return null;
-    const { max_queue_sequences, max_queue_bytes } = state.registration;
-    const sequences = queue.index.sequences + queue.allBuffered + sum(groups.map((group) => group.sequences));
-    const bytes = queue.bytes + sum(groups.map((group) => group.bytes));
-    const over = [
-      ...(sequences > max_queue_sequences ? [`${sequences} sequences of at most ${max_queue_sequences}`] : []),
-      ...(bytes > max_queue_bytes ? [`${bytes} bytes of at most ${max_queue_bytes}`] : []),
-    ];
-    if (over.length === 0) return null;
-    return { status: "queue_full", message: `with this request the run would hold ${over.join(" and ")}` };
   }
 
   #queue(shard: number, groups: readonly CommittedGroup[], now: number): Verdict[] {
@@ -119,7 +130,10 @@ export class Intake {
       // A lease knows better than the client what its groups were made with.
       const known = lease === null ? group : { ...group, ...lease };
       const environment = known.environment === null ? undefined : environments.get(known.environment);
-      if (environment !== undefined) environments.heard(environment, now);
+      if (environment !== undefined) {
+        environments.heard(environment, now);
+        environments.suspendFloor(environment.id, false);
+      }
       const reason = group.copied === undefined ? filterReason(filters, group) : null;
       if (reason !== null) {
         this.#host.drop([keep(known, shard, shards.takeAge(), state.step)], reason);
@@ -137,8 +151,4 @@ export class Intake {
     fork.advance(groups);
     return verdicts;
   }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -73,6 +73,13 @@ export class Queue {
     return this.#versions.below(policyVersion);
   }
 
+  /** Sequences of those. */
+  sequencesOlderThan(policyVersion: number): number {
+    if (this.olderThan(policyVersion).length === 0) return 0;
+    const query = "SELECT SUM(sequences) AS sequences FROM queued_group WHERE policy_version < ? AND buffered = 0";
+    return this.#sql.exec<{ sequences: number | null }>(query, policyVersion).one().sequences ?? 0;
+  }
+
   bufferedSequences(environment: number): number {
     return sum(this.#buffers.get(environment) ?? []);
   }

@@ -1,5 +1,6 @@
 import { ArrivalTimes } from "./arrival-times.ts";
 import { Histogram, type HistogramCounts } from "./histogram.ts";
+import { Losses } from "./losses.ts";
 
 const STALENESS_STEPS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 32];
 const SEQUENCES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -11,6 +12,7 @@ const ROLLOUT_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 
 /** What the Run has counted since its object woke. */
 export interface TelemetryCounts {
   readonly acknowledgedBatches: number;
+  readonly refusals: Losses["refusals"];
   readonly batchStalenessSteps: HistogramCounts;
   readonly groupQueueSeconds: HistogramCounts;
   readonly batchWaitSeconds: HistogramCounts;
@@ -41,6 +43,7 @@ export interface HandedOutBatch {
  * as counters of Prometheus may (`rate` and `increase` see to it). What the disk knows is not counted here: see metrics.ts.
  */
 export class Telemetry {
+  readonly losses = new Losses();
   #acknowledgedBatches = 0;
   readonly #groupTimes = new ArrivalTimes();
   readonly #leaseTimes = new ArrivalTimes();
@@ -86,6 +89,7 @@ export class Telemetry {
   counts(): TelemetryCounts {
     return {
       acknowledgedBatches: this.#acknowledgedBatches,
+      refusals: this.losses.refusals,
       batchStalenessSteps: this.#batchStalenessSteps.counts(),
       groupQueueSeconds: this.#groupQueueSeconds.counts(),
       batchWaitSeconds: this.#batchWaitSeconds.counts(),

@@ -12,14 +12,14 @@ const verdict: z.ZodType<Verdict> = z.discriminatedUnion("status", [
   z.object({ status: z.literal("larger_than_batch"), sequences: z.int(), batchSize: z.int() }),
   z.object({ status: z.literal("fork_is_over") }),
   z.object({ status: z.literal("refused_with_request") }),
+  z.object({ status: z.literal("key_reused"), groups: z.int() }),
   z.object({ status: z.literal("lease_is_over"), lease: z.int(), outcome: z.string() }),
   z.object({ status: z.literal("larger_than_lease"), lease: z.int(), sequences: z.int(), allowed: z.int() }),
 ]);
 
-/** The verdicts of a request that comes again: those of the first time, for as many groups as it holds now. */
-export function repeated(verdicts: readonly Verdict[], groups: number): Verdict[] {
-  return Array.from({ length: groups }, (_, index): Verdict => {
-    const verdict = verdicts[index] ?? { status: "received" };
+/** The verdicts of a request that comes again: those of the first time. */
+export function repeated(verdicts: readonly Verdict[]): Verdict[] {
+  return verdicts.map((verdict): Verdict => {
     return verdict.status === "received" || verdict.status === "buffered" || verdict.status === "filtered"
       ? { ...verdict, repeated: true }
       : verdict;

@@ -39,6 +39,8 @@ function gauges({ overview, ...metrics }: RunMetrics, one: Single, many: Several
     one("lachesis_step", "Batches handed out, from the trainer's starting_step on.", overview.step),
     one("lachesis_queue_groups", "Groups queued.", overview.queueSize),
     one("lachesis_queue_sequences", "Sequences queued.", explain.queued_sequences),
+    one("lachesis_disk_bytes", "Disk that the run's own object uses; payloads lie in others.", overview.disk.bytes),
+    one("lachesis_disk_limit_bytes", "Disk that it may use before it refuses groups.", overview.disk.limit),
     one("lachesis_queue_bytes", "Text of queued and buffered groups.", overview.queuedBytes),
     one(
       "lachesis_buffered_sequences",
@@ -93,6 +95,11 @@ function counters({ overview, ...metrics }: RunMetrics, one: Single, many: Sever
       "lachesis_acknowledged_batches_total",
       "Batches acknowledged since the object woke.",
       metrics.telemetry.acknowledgedBatches,
+    ),
+    many(
+      "lachesis_refused_requests_total",
+      "Requests with groups refused since the object woke, as the queue or a disk is full.",
+      metrics.telemetry.refusals.map(({ reason, count }) => [{ reason }, count]),
     ),
     many(
       "lachesis_rollout_outcomes_total",

@@ -65,6 +65,7 @@ function someMetrics(): RunMetrics {
   telemetry.rolloutLeased(1, now);
   telemetry.rolloutSubmitted(1, now + 9_000);
   telemetry.acknowledged();
+  telemetry.losses.refused("queue_full", now);
   return {
     overview: {
       step: 21,
@@ -74,6 +75,7 @@ function someMetrics(): RunMetrics {
         ...{ missing_sequences: 24, floors: [], sizes: [], buffered: [] },
       },
       queuedBytes: 12_345,
+      disk: { bytes: 4_096, limit: 9_000_000 },
       receivedGroups: 25,
       environments: { registered: 3, connected: 2, alive: 1 },
       openBatches: 2,
@@ -124,6 +126,9 @@ describe("a run's metrics", () => {
     ["lachesis_queue_groups", {}, 5],
     ["lachesis_queue_sequences", {}, 40],
     ["lachesis_queue_bytes", {}, 12_345],
+    ["lachesis_disk_bytes", {}, 4_096],
+    ["lachesis_disk_limit_bytes", {}, 9_000_000],
+    ["lachesis_refused_requests_total", { reason: "queue_full" }, 1],
     ["lachesis_buffered_sequences", {}, 3],
     ["lachesis_open_batches", {}, 2],
     ["lachesis_leased_batches", {}, 1],

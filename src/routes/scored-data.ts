@@ -12,6 +12,7 @@ import { runOf } from "../runs.ts";
 import { settingsOf } from "../settings.ts";
 import { ApiError, unprocessable } from "../wire/api-error.ts";
 import { answers, scoredData } from "../wire/messages.ts";
+import { IDEMPOTENCY_HEADER } from "../wire/rollouts.ts";
 
 /** How environments hand in their groups. */
 export const scoredDataRoutes = new Hono<AppEnv>({ strict: false });
@@ -80,6 +81,7 @@ async function submit(c: Context<AppEnv>, mode: "group" | "list"): Promise<reado
   refuseFull(verdicts);
   refuseOversized(verdicts, mode);
   refuseLease(verdicts);
+  refuseReused(verdicts);
   const [first] = verdicts;
   if (first !== undefined && "repeated" in first) c.header("Lachesis-Repeated", "true");
   return verdicts;
@@ -92,6 +94,14 @@ function refuseFull(verdicts: readonly Verdict[]): void {
   if (verdict?.status !== "queue_full") return;
   const detail = `the queue is full: ${verdict.message}; try again when trainers have taken batches`;
   throw new ApiError(503, detail, { "retry-after": "5" });
+}
+
+/** @throws ApiError 422 when another request had this key. */
+function refuseReused(verdicts: readonly Verdict[]): void {
+  const [verdict] = verdicts;
+  if (verdict?.status !== "key_reused") return;
+  const msg = `Value error, this key came before with another request, of ${verdict.groups} groups and not ${verdicts.length}: every request needs a key of its own`;
+  throw unprocessable([{ type: "value_error", loc: ["header", IDEMPOTENCY_HEADER], msg }]);
 }
 
 /** @throws ApiError 409 when the lease is over, 422 when the groups are more than it allows. */

@@ -192,7 +192,8 @@ export class Rollouts {
     const lease = leases.open.get(id);
     if (lease === undefined) {
       const closed = leases.closed(id);
-      if (closed?.verdicts != null) return repeated(closed.verdicts, groups.length);
+      // Another request than the one that ended it brings nothing.
+      if (closed?.verdicts?.length === groups.length) return repeated(closed.verdicts);
       return groups.map((): Verdict => ({ status: "lease_is_over", lease: id, outcome: closed?.outcome ?? "unknown" }));
     }
     const sequences = groups.reduce((sum, group) => sum + group.sequences, 0);
