@@ -39,7 +39,7 @@ export interface InferenceOptions {
   readonly timeoutMs?: number | undefined;
   /** Tries of one request. */
   readonly attempts?: number | undefined;
-  /** Shared by all that should be limited together; default: one with the endpoint's own limits. */
+  /** Shared by all that should be limited together. The endpoint's own limits come on top. */
   readonly limiter?: RequestLimiter | undefined;
   /** For plain OpenAI servers: makes ids of the text, see {@link Completion.exact}. */
   readonly tokenizer?: Renderer | undefined;
@@ -83,12 +83,7 @@ class EndpointInference implements Inference {
       root: this.#root,
       apiKey: apiKey(endpoint, options.secretOf),
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
-      limiter:
-        options.limiter ??
-        new RequestLimiter({
-          training: endpoint.max_training_requests,
-          evaluation: endpoint.max_evaluation_requests,
-        }),
+      slots: (options.limiter ?? new RequestLimiter()).of(endpoint),
       purpose: options.purpose,
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       attempts: options.attempts ?? ATTEMPTS,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type Purpose, RequestLimiter, type Ticket } from "./limiter.ts";
+import { type Purpose, RequestLimiter, type Slots, type Ticket } from "./limiter.ts";
 
 /** Asks for tickets and notes who has got one. */
-function asking(limiter: RequestLimiter) {
+function asking(limiter: Slots) {
   const got: string[] = [];
   const tickets = new Map<string, Ticket>();
   const ask = (name: string, purpose: Purpose, signal?: AbortSignal) =>
@@ -26,6 +26,25 @@ describe("caps", () => {
     ticket("t2")?.release();
     await settle();
     expect(got).toEqual(["t1", "t2", "e1", "e2", "t3"]);
+  });
+
+  test("of an endpoint come on top of the shared ones, and what it said last counts", async () => {
+    const shared = new RequestLimiter({ training: 3, connections: 100 });
+    const endpoint = { id: 1, max_training_requests: 1, max_evaluation_requests: 1 };
+    const first = asking(shared.of(endpoint));
+    const other = asking(shared.of({ id: 2, max_training_requests: 9, max_evaluation_requests: 9 }));
+    for (const name of ["a1", "a2"]) void first.ask(name, "training");
+    for (const name of ["b1", "b2", "b3"]) void other.ask(name, "training");
+    await first.settle();
+    expect([first.got, other.got]).toEqual([["a1"], ["b1", "b2"]]);
+    other.ticket("b1")?.release();
+    await first.settle();
+    expect([first.got, other.got]).toEqual([["a1"], ["b1", "b2", "b3"]]);
+    const again = asking(shared.of({ ...endpoint, max_training_requests: 2 }));
+    other.ticket("b2")?.release();
+    void again.ask("a3", "training");
+    await first.settle();
+    expect([first.got, again.got]).toEqual([["a1", "a2"], []]);
   });
 
   test("a connection is free once headers are there, the slot when all is over", async () => {

@@ -1,5 +1,5 @@
 import { InferenceError } from "./errors.ts";
-import type { Purpose, RequestLimiter } from "./limiter.ts";
+import type { Purpose, Slots } from "./limiter.ts";
 import { backoffMs, LONGEST_RETRY_AFTER_MS, retryAfterMs } from "./retry.ts";
 import type { UnderWay } from "./under-way.ts";
 
@@ -10,7 +10,7 @@ export interface TransportOptions {
   readonly root: string;
   readonly apiKey: string | null;
   readonly fetch: Fetch;
-  readonly limiter: RequestLimiter;
+  readonly slots: Slots;
   readonly purpose: Purpose;
   readonly timeoutMs: number;
   readonly attempts: number;
@@ -76,7 +76,7 @@ export class Transport {
   }
 
   async #postOnce(path: string, body: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const ticket = await this.#options.limiter.acquire(this.#options.purpose, signal).catch(() => {
+    const ticket = await this.#options.slots.acquire(this.#options.purpose, signal).catch(() => {
       throw this.#aborted(path);
     });
     // Counts from here: a long queue is no fault of the server.

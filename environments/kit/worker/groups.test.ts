@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineEnvironment } from "../define.ts";
 import { nothing } from "../definition.ts";
+import { fakeEndpoint } from "../inference/testing.ts";
 import { environmentWorker } from "./index.ts";
 import { messageOfLease } from "./testing.ts";
-import { asked, type MakeWorker, setUp } from "./testing-consumer.ts";
+import { asked, counting, type MakeWorker, setUp } from "./testing-consumer.ts";
 
 describe("filters", () => {
   test.each([
@@ -148,6 +149,31 @@ describe("an evaluation", () => {
     const bodies = server.requests.filter(({ path }) => path === "/v1/completions").map(({ body }) => body);
     expect(bodies).toHaveLength(4);
     for (const body of bodies) expect(body).toMatchObject({ temperature: 0, n: 1 });
+  });
+
+  test.each([1, 3])("asks an endpoint that takes %i requests for evaluation at once for no more", async (most) => {
+    const held: (() => void)[] = [];
+    let sent = 0;
+    const { run, server, deliver } = setUp({}, { eval_items: 6 }, (platform) =>
+      environmentWorker(counting, {
+        ...platform,
+        fetch: async (url, init) => {
+          sent++;
+          await new Promise<void>((resolve) => held.push(resolve));
+          return server.fetch(url, init);
+        },
+      }),
+    );
+    const endpoint = fakeEndpoint({ max_evaluation_requests: most });
+    const delivered = deliver(messageOfLease(run.open({ kind: "evaluate", item: null, endpoint })));
+    // Each of the six is rendered and completed.
+    for (let answered = 0; answered < 12; answered++) {
+      await expect.poll(() => held.length).toBe(Math.min(most, 12 - answered));
+      held.shift()?.();
+    }
+    await delivered;
+    expect(sent).toBe(12);
+    expect(run.lease(1).outcome).toBe("evaluated");
   });
 
   test("that fails is tried again, as a group is", async () => {
