@@ -95,7 +95,8 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
     const seconds = Math.min(this.#runtime.base.rollout_timeout_seconds, this.#secondsFor(lease));
     const result = await this.#within(seconds, lease, "training", (run) => runGroup(run, lease));
     const { groups, reason, dropped } = result;
-    const ended = await this.#desk.end(lease, result);
+    const earlier = message.attempts > 1 && this.#environment.definition.item !== undefined;
+    const ended = await this.#desk.end(lease, result, earlier);
     const log = { lease: lease.lease_id, item: lease.item, ...(reason === null ? {} : { reason }) };
     if (!ended) return message.ack();
     this.#runtime.log("info", reason === null ? "submitted" : "skipped", {

@@ -9,6 +9,7 @@ import { Random } from "../random.ts";
 import type { ConfigOf } from "../read-config.ts";
 import type { Rollout } from "../trajectory/index.ts";
 import { during, Failure } from "./failure.ts";
+import { FollowUps } from "./follow-ups.ts";
 import { scoreGroup } from "./score-group.ts";
 
 /** What running an environment takes, apart from the lease. */
@@ -49,18 +50,14 @@ export async function runGroup<Own extends z.ZodRawShape, Item, State, R extends
 ): Promise<LeaseResult<Item, R>> {
   const { environment, config, base, state, env, policy, signal } = run;
   const item = await during("item", () => leasedItem(run, lease));
-  const followUps: Item[] = [];
+  const followUps = new FollowUps<Item>(environment.definition.item !== undefined);
   const shared = {
     item,
     config,
     state,
     env,
     signal,
-    followUp: (next: Item) => {
-      if (environment.definition.item === undefined)
-        throw new Error("a follow-up needs the definition's `item` schema");
-      followUps.push(next);
-    },
+    followUp: followUps.add,
   };
   const random = new Random(lease.seed, "rollouts");
   const generated = await during("rollout", () =>
@@ -69,7 +66,7 @@ export async function runGroup<Own extends z.ZodRawShape, Item, State, R extends
   if ("nothing" in generated) {
     const { nothing: reason, message } = generated;
     const outcome = { item, kind: "skipped" as const, reason, rollouts: [], scores: [] };
-    return { groups: [], reason, message, dropped: [], followUps, outcome };
+    return { groups: [], reason, message, dropped: [], followUps: followUps.items, outcome };
   }
   const judged = await Promise.all(
     generated.groups.map((rollouts) => scoreGroup(environment, base, { ...shared, rollouts }, lease.env_id)),
@@ -86,7 +83,7 @@ export async function runGroup<Own extends z.ZodRawShape, Item, State, R extends
     reason,
     message: "",
     dropped,
-    followUps,
+    followUps: followUps.items,
     outcome: {
       item,
       kind: reason === null ? "submitted" : "skipped",

@@ -68,19 +68,78 @@ describe("several groups, none, and follow-ups", () => {
   });
 
   test.each([
-    { name: "is full: the group is handed in without them", outcome: "open" as const, groups: 2 },
-    { name: "has ended the lease: nothing is handed in", outcome: "expired" as const, groups: 0 },
-  ])("follow-ups may be refused because the run $name", async ({ outcome, groups }) => {
-    const { run, deliver } = setUp({}, {}, makeBranching);
+    { name: "is full: the group is handed in without them", status: 409, outcome: "open" as const, groups: 2 },
+    {
+      name: "can't read so much: the group is handed in without them",
+      status: 413,
+      outcome: "open" as const,
+      groups: 2,
+    },
+    { name: "can't read them: the group is handed in without them", status: 422, outcome: "open" as const, groups: 2 },
+    { name: "has ended the lease: nothing is handed in", status: 409, outcome: "expired" as const, groups: 0 },
+  ])("follow-ups may be refused ($status) because the run $name", async ({ status, outcome, groups }) => {
+    const { run, log, deliver } = setUp({}, {}, makeBranching);
     const message = messageOfLease(run.open());
     run.intercept = (path) => {
       if (!path.endsWith("/backlog")) return null;
       run.lease(1).outcome = outcome;
-      return Response.json({ detail: "not taken" }, { status: 409 });
+      return Response.json({ detail: "not taken" }, { status });
     };
     await deliver(message);
     expect(message.settled).toBe("ack");
     expect(run.groups).toHaveLength(groups);
+    const told = groups > 0 ? [{ reason: "follow_ups_refused", message: expect.stringContaining("not taken") }] : [];
+    expect(run.lease(1).failures).toMatchObject(told);
+    expect(log.filter(({ event }) => event === "follow-ups")).toMatchObject(told);
+  });
+
+  const following = (items: (attempt: number) => unknown[]): MakeWorker => {
+    let attempt = 0;
+    const environment = defineEnvironment({
+      name: "following",
+      config: z.object({}),
+      item: z.unknown(),
+      items: (index): unknown => index,
+      rollouts: async ({ followUp }) => {
+        for (const item of items(++attempt)) followUp(item);
+        return nothing("done");
+      },
+      score: () => [],
+    });
+    return (platform) => environmentWorker(environment, platform);
+  };
+
+  test.each([
+    { name: "too large", items: ["x".repeat(20_000)], message: "at most 16384 characters of JSON, this one 20002" },
+    { name: "too many", items: Array.from({ length: 101 }, (_, index) => index), message: "at most 100 follow-ups" },
+    { name: "no JSON", items: [undefined], message: "undefined can't be" },
+  ])("a follow-up that is $name is refused where it is made", async ({ items, message }) => {
+    const { run, deliver } = setUp(
+      {},
+      {},
+      following(() => items),
+    );
+    await deliver(messageOfLease(run.open()));
+    expect(run.lease(1).failures).toMatchObject([{ reason: "rollout", message: expect.stringContaining(message) }]);
+    expect(run.requests.filter((request) => request.endsWith("/backlog"))).toEqual([]);
+  });
+
+  test("the last attempt's follow-ups count, though it has none", async () => {
+    const { run, deliver } = setUp(
+      {},
+      {},
+      following((attempt) => (attempt === 1 ? ["first"] : [])),
+    );
+    const lease = run.open();
+    run.intercept = (path) => {
+      // Refused once, after the follow-ups were taken.
+      if (!path.endsWith("/close") || run.lease(1).failures.length > 0) return null;
+      return Response.json({ detail: "not now" }, { status: 400 });
+    };
+    await deliver(messageOfLease(lease, 1));
+    expect(run.lease(1)).toMatchObject({ outcome: "open", backlog: ["first"] });
+    await deliver(messageOfLease(lease, 2));
+    expect(run.lease(1)).toMatchObject({ outcome: "skipped", backlog: [] });
   });
 
   test("a follow-up that doesn't fit fails as an item", async () => {

@@ -56,13 +56,17 @@ export class LeaseDesk {
     }
   }
 
-  /** Hands the groups in, or says why there are none. False when the lease was over: then nothing counts. @throws Failure */
-  async end<Item, R>({ lease_id }: RolloutLease, result: LeaseResult<Item, R>): Promise<boolean> {
+  /**
+   * Hands the groups in, or says why there are none. False when the lease was over: then nothing counts.
+   * @param earlier whether an earlier attempt may have handed in follow-ups, which this one's replace, though it has none
+   * @throws Failure
+   */
+  async end<Item, R>({ lease_id }: RolloutLease, result: LeaseResult<Item, R>, earlier: boolean): Promise<boolean> {
     const { client, log } = this.#runtime;
     const { groups, reason, message, followUps } = result;
     const ended = await during("submit", () =>
       this.#unlessOver(lease_id, async () => {
-        if (followUps.length > 0 && !(await this.#handInFollowUps(lease_id, followUps))) return null;
+        if ((earlier || followUps.length > 0) && !(await this.#handInFollowUps(lease_id, followUps))) return null;
         if (reason === null) await client.submit(lease_id, groups);
         else await client.close(lease_id, { outcome: "skipped", reason, message });
         return true;
@@ -73,8 +77,8 @@ export class LeaseDesk {
   }
 
   /**
-   * False when the lease is over. A run that has no room for more follow-ups refuses them in the same way: then the lease is
-   * open, and its group is worth more than they are.
+   * False when the lease is over. When the run refuses follow-ups of an open lease, because it has no room or can't read them,
+   * that is counted and the group handed in without them: it is worth more than they are.
    */
   async #handInFollowUps(lease: number, followUps: readonly unknown[]): Promise<boolean> {
     const { client, log } = this.#runtime;
@@ -82,9 +86,15 @@ export class LeaseDesk {
       await client.backlog(lease, followUps);
       return true;
     } catch (error) {
-      if (!wasAnswered(error, 409)) throw error;
-      if ((await client.renew(lease, {})).status === "closed") return false;
-      log("warn", "follow-ups", { lease, reason: "follow_ups_refused", message: messageOf(error) });
+      if (!wasAnswered(error, 409, 413, 422)) throw error;
+      const failure = { reason: "follow_ups_refused", message: messageOf(error) };
+      const renewed = await client.renew(lease, { failure }).catch((fault: unknown) => {
+        // It only wasn't counted. Whether the lease is over comes out when the group is handed in.
+        log("error", "report", { lease, reason: failure.reason, message: messageOf(fault) });
+        return null;
+      });
+      if (renewed?.status === "closed") return false;
+      log("warn", "follow-ups", { lease, ...failure });
       return true;
     }
   }

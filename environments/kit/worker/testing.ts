@@ -1,14 +1,16 @@
+import { z } from "zod";
 import { registerEnvironmentBody } from "../../../src/wire/messages.ts";
 import {
-  backlogBody,
   closeBody,
   leasesBody,
+  MAX_BACKLOG_ITEM,
   type Outcome,
   type RolloutLease,
   renewBody,
   stateBody,
 } from "../../../src/wire/rollouts.ts";
 import { fakeEndpoint } from "../inference/testing.ts";
+import { MAX_FOLLOW_UPS } from "./follow-ups.ts";
 import type { QueuedMessage } from "./platform.ts";
 
 /** How a lease stands at the fake run. */
@@ -137,7 +139,12 @@ export class FakeRun {
     if (verb === "renew") return this.#renew(kept, renewBody.parse(body));
     if (verb === "close") return this.#close(kept, closeBody.parse(body));
     if (kept.outcome !== "open") return over();
-    kept.backlog = backlogBody.parse(body).items;
+    const items = z.object({ items: z.array(z.unknown()) }).parse(body).items;
+    const longest = Math.max(0, ...items.map((item) => JSON.stringify(item ?? null).length));
+    if (items.length > MAX_FOLLOW_UPS || longest > MAX_BACKLOG_ITEM) {
+      return Response.json({ detail: "a follow-up is too large, or there are too many" }, { status: 422 });
+    }
+    kept.backlog = items;
     return Response.json({ status: "noted", items: kept.backlog.length });
   }
 
