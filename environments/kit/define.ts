@@ -16,6 +16,12 @@ import type { Rollout } from "./trajectory/index.ts";
 
 const NAME = /^[a-z][a-z0-9-]{0,46}$/;
 
+/** What an environment generated for a lease. */
+export interface Generated<R> extends Groups<R> {
+  /** Rollouts that each group must have; null where the environment cuts its groups as it likes. */
+  readonly size: number | null;
+}
+
 /** An environment, ready to run. */
 export interface Environment<Own extends z.ZodRawShape, Item, State, R extends Rollout> {
   readonly name: string;
@@ -25,7 +31,7 @@ export interface Environment<Own extends z.ZodRawShape, Item, State, R extends R
   readonly stateful: boolean;
   /** @throws ConfigError */
   readConfig(sources: ConfigSources): ReadConfig<ConfigOf<Own>>;
-  generate(context: GroupContext<ConfigOf<Own>, State, Item>): Promise<Groups<R> | Nothing>;
+  generate(context: GroupContext<ConfigOf<Own>, State, Item>): Promise<Generated<R> | Nothing>;
 }
 
 /**
@@ -61,7 +67,7 @@ export function defineEnvironment<Own extends z.ZodRawShape, Item, R extends Rol
     return environment(definition, async ({ item, policy, size, random, config, state, env, signal }) => {
       const asked = await prompt(item, { random, config, state, env, signal });
       const { messages, ...options }: Prompt = "messages" in asked ? asked : { messages: asked };
-      return { groups: [await policy.sample(messages, size, options)] };
+      return { groups: [await policy.sample(messages, size, options)], size };
     });
   }
   if (definition.rollout !== undefined) {
@@ -72,13 +78,14 @@ export function defineEnvironment<Own extends z.ZodRawShape, Item, R extends Rol
       const rollouts = Array.from({ length: size }, (_, index) =>
         rollout({ ...context, index, random: new Random(seed, "rollout", index) }),
       );
-      return { groups: [await Promise.all(rollouts)] };
+      return { groups: [await Promise.all(rollouts)], size };
     });
   }
   const { rollouts } = definition;
   return environment(definition, async (context) => {
     const generated = await rollouts(context);
-    return isGroup(generated) ? { groups: [generated] } : generated;
+    if (isGroup(generated)) return { groups: [generated], size: context.size };
+    return "nothing" in generated ? generated : { ...generated, size: null };
   });
 }
 

@@ -53,7 +53,7 @@ export function nothing(reason: string, message = ""): Nothing {
   return { nothing: reason, message };
 }
 
-/** Rollouts of several groups, each scored by itself. */
+/** Rollouts of several groups, each scored by itself. A group may have any number of them. */
 export interface Groups<R> {
   readonly groups: readonly (readonly R[])[];
 }
@@ -168,7 +168,7 @@ export interface RolloutDefinition<Own extends z.ZodRawShape, Item, State, R ext
   rollout(context: RolloutContext<ConfigOf<Own>, State, Item>): Promise<R>;
 }
 
-/** All rollouts at once: a group, several groups, or nothing and why. */
+/** All rollouts at once: a group of `size` rollouts, groups of any size, or nothing and why. */
 export interface RolloutsDefinition<Own extends z.ZodRawShape, Item, State, R extends Rollout>
   extends CommonDefinition<Own, Item, State, R>,
     Never<"prompt" | "rollout"> {

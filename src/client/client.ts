@@ -145,6 +145,11 @@ export class Client {
     return this.#get("/status?explain", overview);
   }
 
+  /** The trainer's batch size and longest sequence; -1 before one has registered. */
+  info(): Promise<z.infer<typeof answers.info>> {
+    return this.#get("/info", answers.info);
+  }
+
   /** Registers a trainer. Returns what of its settings the run ignores, in words, or null. */
   async registerTrainer(settings: TrainerSettings): Promise<string | null> {
     const body = {

@@ -42,6 +42,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
   readonly #invocation = new AbortController();
   readonly #states = new Map<number, StateStore<State>>();
   readonly #finished: Finished<Item, R>[] = [];
+  #longest: Promise<number> | undefined;
 
   constructor(runtime: Runtime, environment: Environment<Own, Item, State, R>, config: ConfigOf<Own>) {
     this.#runtime = runtime;
@@ -128,7 +129,10 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
     const deadline = new Deadline(seconds, () => underWay.count > 0);
     const { signal } = deadline;
     const all = async () => {
-      const state = await this.#state(lease.env_id).read();
+      const [state, longest] = await Promise.all([
+        during("state", () => this.#state(lease.env_id).read()),
+        this.#longestSequence(),
+      ]);
       const policy = await during("rollout", () =>
         openPolicy(lease.endpoint, {
           base,
@@ -144,7 +148,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
       return work({
         environment: this.#environment,
         config: this.#config,
-        base,
+        base: { ...base, max_token_length: longest },
         state,
         env: bindings.forEnvironment,
         policy,
@@ -201,6 +205,17 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
     const store = this.#states.get(envId) ?? new StateStore({ client, environment: envId, codec, sleep, random });
     this.#states.set(envId, store);
     return store;
+  }
+
+  /** Tokens that a sequence must stay below: of the environment's limit and the trainer's, the smaller one. */
+  #longestSequence(): Promise<number> {
+    const { client, base } = this.#runtime;
+    this.#longest ??= during("internal", async () => {
+      const { max_token_len } = await client.info();
+      // -1: no trainer has registered since the run was reset.
+      return max_token_len < 0 ? base.max_token_length : Math.min(base.max_token_length, max_token_len);
+    });
+    return this.#longest;
   }
 
   /** Seconds that work under a lease may take before the lease or the invocation ends. */

@@ -25,10 +25,12 @@ export async function evaluate<Own extends z.ZodRawShape, Item, State, R extends
       await Promise.all(chosen.map((item, index) => evaluateItem(run, item, new Random(seed, "evaluation", index))))
     ).flat();
   const { definition } = environment;
-  if (definition.evaluate === undefined) return summary(await each(items), items.length);
+  const { evaluate: own } = definition;
+  if (own === undefined) return summary(await each(items), items.length);
   const random = new Random(seed, "evaluate");
-  const own = definition.evaluate({ policy, items, random, config, state, env, signal, run: each });
-  return during("evaluate", async () => expectFinite(await own));
+  return during("evaluate", async () =>
+    expectFinite(await own.call(definition, { policy, items, random, config, state, env, signal, run: each })),
+  );
 }
 
 async function evaluateItem<Own extends z.ZodRawShape, Item, State, R extends Rollout>(

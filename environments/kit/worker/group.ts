@@ -16,6 +16,7 @@ import { scoreGroup } from "./score-group.ts";
 export interface RunContext<Own extends z.ZodRawShape, Item, State, R extends Rollout> {
   readonly environment: Environment<Own, Item, State, R>;
   readonly config: ConfigOf<Own>;
+  /** Its max_token_length is the trainer's where that is less. */
   readonly base: BaseConfig;
   readonly state: State;
   readonly env: Readonly<Record<string, unknown>>;
@@ -69,7 +70,9 @@ export async function runGroup<Own extends z.ZodRawShape, Item, State, R extends
     return { groups: [], reason, message, dropped: [], followUps: followUps.items, outcome };
   }
   const judged = await Promise.all(
-    generated.groups.map((rollouts) => scoreGroup(environment, base, { ...shared, rollouts }, lease.env_id)),
+    generated.groups.map((rollouts) =>
+      scoreGroup(environment, base, { ...shared, rollouts }, { envId: lease.env_id, size: generated.size }),
+    ),
   );
   const groups = judged.flatMap((one) => (one.reason === null ? [one] : []));
   const dropped = judged.flatMap(({ reason }) => (reason === null ? [] : [reason]));

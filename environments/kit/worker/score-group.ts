@@ -21,12 +21,18 @@ interface Kept<R> {
 
 const REASON = /^[a-z][a-z0-9_]{0,63}$/;
 
+export interface GroupOptions {
+  readonly envId: number;
+  /** Rollouts that the group must have; null: as many as it came with. */
+  readonly size: number | null;
+}
+
 /** Scores a group, drops what the filters drop, and brings it into the wire's form. @throws Failure */
 export async function scoreGroup<Own extends z.ZodRawShape, Item, State, R extends Rollout>(
   environment: Environment<Own, Item, State, R>,
   base: BaseConfig,
   context: ScoreContext<ConfigOf<Own>, State, Item, R>,
-  envId: number,
+  { envId, size }: GroupOptions,
 ): Promise<Judged<R>> {
   const { definition } = environment;
   const { rollouts, followUp: _, ...shared } = context;
@@ -50,7 +56,8 @@ export async function scoreGroup<Own extends z.ZodRawShape, Item, State, R exten
   if (kept.length === 0) return dropped("too_few_trained_tokens");
   const group = await during("score", () => toGroup(kept, envId));
   // A rollout that forked has several sequences, so it is rollouts that must be complete.
-  const complete = kept.length === rollouts.length || base.filters.keep_partial;
+  const wanted = size ?? rollouts.length;
+  const complete = kept.length === wanted || (kept.length < wanted && base.filters.keep_partial);
   const group_size = complete ? group.tokens.length : Number.NaN;
   const { max_token_length, filters } = base;
   const reason = dropReason(group, { ...filters, group_size, max_token_length });

@@ -47,6 +47,8 @@ export class FakeRun {
   /** Given out by the next poll. */
   readonly waiting: RolloutLease[] = [];
   trainer: "waiting" | "registered" | "finished" = "registered";
+  /** The trainer's; -1 for none. */
+  maxTokenLen = 1_000_000;
   /** Stands in for an answer; null lets the request through. */
   intercept: (path: string, request: number) => Response | null | Promise<Response | null> = () => null;
 
@@ -101,6 +103,8 @@ export class FakeRun {
         return this.#register(body);
       case "/leases":
         return this.#giveLeases(leasesBody.parse(body).count);
+      case "/info":
+        return Response.json({ batch_size: 8, max_token_len: this.maxTokenLen });
       case "/disconnect-env":
         this.disconnected++;
         return Response.json({ status: "success" });
