@@ -2,12 +2,13 @@ import type { z } from "zod";
 import type { Environment } from "../define.ts";
 import type { ConfigOf, ReadConfig } from "../read-config.ts";
 import type { Rollout } from "../trajectory/index.ts";
-import { readBindings } from "./bindings.ts";
+import { type Bindings, readBindings } from "./bindings.ts";
 import { Consumer } from "./consumer.ts";
 import { consoleLog, messageOf } from "./log.ts";
 import type { EnvironmentEnv, QueuedBatch } from "./platform.ts";
 import { Pump } from "./pump.ts";
 import { makeRuntime, type Platform, type Runtime } from "./runtime.ts";
+import { waitForSetUp } from "./set-up-fault.ts";
 import { statusPage } from "./status.ts";
 
 /** What the platform calls; it fits `ExportedHandler`. */
@@ -17,8 +18,11 @@ export interface EnvironmentWorker {
   readonly fetch: (request: Request, env: EnvironmentEnv) => Promise<Response>;
 }
 
-/** After a set-up that can't work, so that it can be mended before the messages are dead, in seconds. */
-const SETUP_DELAY_SECONDS = 30;
+interface SetUpFault {
+  /** Null when these are what is wrong. */
+  readonly bindings: Bindings | null;
+  readonly message: string;
+}
 
 /**
  * An environment as a Worker. `scheduled`, every minute, gets rollout leases and puts them on the queue; `queue` works on
@@ -37,33 +41,31 @@ export function environmentWorker<Own extends z.ZodRawShape, Item, State, R exte
     ...platform,
   };
 
-  const begin = (env: EnvironmentEnv): { runtime: Runtime } & ReadConfig<ConfigOf<Own>> => {
-    const bindings = readBindings(env);
+  type Begun = { readonly runtime: Runtime } & ReadConfig<ConfigOf<Own>>;
+
+  const begin = (env: EnvironmentEnv, bindings: Bindings = readBindings(env)): Begun => {
     const read = environment.readConfig(bindings);
     return { runtime: makeRuntime(environment.name, read.base, bindings, whole), ...read };
   };
 
-  /** Null when the set-up is wrong, which has been logged: a throw would be logged by the platform, without its remedy. */
-  const beginOrTell = (env: EnvironmentEnv, event: string) => {
+  /** What is wrong with the set-up has been logged: a throw would be logged by the platform, without its remedy. */
+  const beginOrTell = (env: EnvironmentEnv, event: string): Begun | SetUpFault => {
+    let bindings: Bindings | null = null;
     try {
-      return begin(env);
+      bindings = readBindings(env);
+      return begin(env, bindings);
     } catch (error) {
-      whole.log({
-        level: "error",
-        event,
-        environment: environment.name,
-        run: env.RUN,
-        reason: "setup",
-        message: messageOf(error),
-      });
-      return null;
+      const fault = { bindings, message: messageOf(error) };
+      const { name } = environment;
+      whole.log({ level: "error", event, environment: name, run: env.RUN, reason: "setup", message: fault.message });
+      return fault;
     }
   };
 
   return {
     async scheduled(_event, env) {
       const begun = beginOrTell(env, "pump");
-      if (begun === null) return;
+      if (!("runtime" in begun)) return;
       try {
         await new Pump(begun.runtime, begun.runtime.bindings.queue()).run();
       } catch (error) {
@@ -73,10 +75,7 @@ export function environmentWorker<Own extends z.ZodRawShape, Item, State, R exte
 
     async queue({ messages }, env) {
       const begun = beginOrTell(env, "queue");
-      if (begun === null) {
-        for (const message of messages) message.retry({ delaySeconds: SETUP_DELAY_SECONDS });
-        return;
-      }
+      if (!("runtime" in begun)) return waitForSetUp(messages, begun.bindings, begun.message);
       await new Consumer(begun.runtime, environment, begun.config).consume(messages);
     },
 

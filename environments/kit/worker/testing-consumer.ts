@@ -57,7 +57,7 @@ export function setUp(
     CONFIG: JSON.stringify(config),
   };
   const deliver = (...messages: QueuedMessage[]) => worker.queue({ messages }, env);
-  return { run, server, hosts, log, deliver };
+  return { run, server, hosts, log, worker, deliver };
 }
 
 function mean(numbers: readonly number[]): number {
