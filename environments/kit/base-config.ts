@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { rewardSchema } from "./rewards/index.ts";
 
-const url = z.url({ protocol: /^https?$/, error: "give an http or https address" });
+const fileUrl = z.url({
+  protocol: /^(https?|r2)$/,
+  error: "give an http or https address, or r2://BINDING/KEY for an object in a bucket",
+});
 
 /** Longest a group may take, in seconds: an invocation has 15 minutes, and what follows the group needs some of them. */
 const LONGEST_ROLLOUT_SECONDS = 720;
@@ -40,10 +43,10 @@ export const baseConfig = z.strictObject({
   eval_items: z.int().min(1).max(100_000).default(64).describe("held-out items of an evaluation"),
   eval_temperature: z.number().min(0).default(0).describe("0 is greedy"),
   renderer: z
-    .union([z.literal("server"), z.strictObject({ tokenizer: url, template: url.nullable().default(null) })])
+    .union([z.literal("server"), z.strictObject({ tokenizer: fileUrl, template: fileUrl.nullable().default(null) })])
     .default("server")
     .describe(
-      "who applies the chat template: the inference server, or a tokenizer.json (and tokenizer_config.json) from a URL",
+      "who applies the chat template: the inference server, or a tokenizer.json (and tokenizer_config.json) from a URL or bucket",
     ),
   reward: z
     .json()

@@ -1,4 +1,5 @@
-import { z } from "zod";
+import type { z } from "zod";
+import { textFromBucket } from "./bucket.ts";
 import { parseJsonl } from "./items/jsonl.ts";
 import type { ItemContext } from "./items.ts";
 import { itemOrder } from "./random.ts";
@@ -82,11 +83,6 @@ export async function textFromUrl(url: string, signal?: AbortSignal): Promise<st
   return response.text();
 }
 
-/** What is needed of an R2 bucket. */
-const bucket = z.custom<{ get(key: string): Promise<{ text(): Promise<string> } | null> }>(
-  (value) => typeof value === "object" && value !== null && typeof Reflect.get(value, "get") === "function",
-);
-
 /**
  * Reads JSON Lines from an R2 bucket.
  * @param binding the bucket's name in wrangler.toml
@@ -98,13 +94,9 @@ export async function jsonlFromBucket<Schema extends z.ZodType>(
   key: string,
   schema: Schema,
 ): Promise<z.output<Schema>[]> {
-  const found = bucket.safeParse(env[binding]);
-  if (!found.success) {
-    throw new Error(`there is no bucket ${binding}: add [[r2_buckets]] with binding = "${binding}" to wrangler.toml`);
-  }
-  const object = await found.data.get(key);
-  if (object === null) {
+  const text = await textFromBucket(env, binding, key);
+  if (text === null) {
     throw new Error(`the bucket ${binding} has no ${key}: npx wrangler r2 object put BUCKET/${key} --file FILE`);
   }
-  return parseJsonl(await object.text(), schema, `${binding}/${key}`);
+  return parseJsonl(text, schema, `${binding}/${key}`);
 }

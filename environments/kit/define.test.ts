@@ -108,6 +108,14 @@ describe("settings", () => {
     score: () => [],
   });
 
+  test.each(["https://models.test/tokenizer.json", "r2://DATA/toy/tokenizer.json"])(
+    "a tokenizer may be at %s",
+    (at) => {
+      const { base } = environment.readConfig({ config: JSON.stringify({ renderer: { tokenizer: at } }) });
+      expect(base.renderer).toEqual({ tokenizer: at, template: null });
+    },
+  );
+
   test("are defaults, then the preset, then CONFIG", () => {
     const { config, base } = environment.readConfig({
       preset: "tiny",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { fetchFrom } from "../bucket.ts";
 import { type Fetch, type Message, tokenizerRenderer } from "./index.ts";
 
 const installed = await import("@huggingface/tokenizers").then(
@@ -59,6 +60,11 @@ describe.skipIf(!installed)("tokenizerRenderer", () => {
       { "tokenizer_config.json": JSON.stringify({ ...config, chat_template: "no" }), "mine.jinja": TEMPLATE },
       { templateUrl: `${AT}/mine.jinja` },
     ],
+    [
+      "without a config to go with it",
+      { "mine.jinja": TEMPLATE.replace("{{ bos_token }}", "<s> ").replace("{{ eos_token }}", "</s>") },
+      { templateUrl: `${AT}/mine.jinja` },
+    ],
   ])("a template %s", async (_, contents, source) => {
     const all = { "tokenizer.json": JSON.stringify(tokenizer), ...contents };
     const { fetch, asked } = files(
@@ -87,6 +93,25 @@ describe.skipIf(!installed)("tokenizerRenderer", () => {
     const { fetch } = files({});
     const loading = tokenizerRenderer({ tokenizerUrl: `${AT}/tokenizer.json`, fetch });
     await expect(loading).rejects.toThrow(/models\.test\/toy\/.* answered 404/);
+  });
+
+  test("a config that is there but can't be had is named, though there is a template", async () => {
+    const { fetch } = files({ [`${AT}/tokenizer.json`]: JSON.stringify(tokenizer), [`${AT}/mine.jinja`]: TEMPLATE });
+    const failing: Fetch = async (url, init) =>
+      url.endsWith("tokenizer_config.json") ? new Response("", { status: 500 }) : fetch(url, init);
+    const source = { tokenizerUrl: `${AT}/tokenizer.json`, templateUrl: `${AT}/mine.jinja`, fetch: failing };
+    await expect(tokenizerRenderer(source)).rejects.toThrow("tokenizer_config.json answered 500");
+  });
+
+  test("the files may be in a bucket", async () => {
+    const objects: Record<string, string> = {
+      "toy/tokenizer.json": JSON.stringify(tokenizer),
+      "toy/tokenizer_config.json": JSON.stringify({ ...config, chat_template: TEMPLATE }),
+    };
+    const DATA = { get: async (key: string) => ({ text: async () => objects[key] ?? "" }) };
+    const load = (url: string) => tokenizerRenderer({ tokenizerUrl: url, fetch: fetchFrom({ DATA }) });
+    expect(await (await load("r2://DATA/toy/tokenizer.json")).encode("hi there")).toEqual([4, 5]);
+    await expect(load("r2://OTHER/tokenizer.json")).rejects.toThrow('binding = "OTHER"');
   });
 
   test("a load ends with its signal", async () => {

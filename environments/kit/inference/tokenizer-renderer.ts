@@ -6,7 +6,7 @@ import type { Fetch } from "./transport.ts";
 export interface TokenizerSource {
   /** A tokenizer.json. */
   readonly tokenizerUrl: string;
-  /** Its tokenizer_config.json; default: the file beside tokenizer.json. */
+  /** Its tokenizer_config.json; default: the file beside tokenizer.json, which need not be there if a template is named. */
   readonly configUrl?: string | undefined;
   /** A chat template (Jinja); default: the config's `chat_template`, else chat_template.jinja beside it. */
   readonly templateUrl?: string | undefined;
@@ -66,7 +66,9 @@ async function load({
     import("@huggingface/tokenizers"),
     import("@huggingface/jinja"),
     file(get, tokenizerUrl).then(JSON.parse),
-    file(get, configUrl ?? beside("tokenizer_config.json")).then(JSON.parse),
+    configUrl === undefined && templateUrl !== undefined
+      ? fileIfThere(get, beside("tokenizer_config.json")).then((text) => JSON.parse(text ?? "{}"))
+      : file(get, configUrl ?? beside("tokenizer_config.json")).then(JSON.parse),
   ]);
   const config = configFile.parse(configJson);
   const written = templateUrl === undefined ? defaultTemplate(config) : await file(get, templateUrl);
@@ -89,10 +91,29 @@ function defaultTemplate({ chat_template }: Config): string | undefined {
   return (chat_template.find(({ name }) => name === "default") ?? chat_template[0])?.template;
 }
 
+class FileError extends Error {
+  readonly status: number;
+
+  constructor(url: string, status: number) {
+    super(`${url} answered ${status}: the tokenizer can't be loaded`);
+    this.status = status;
+  }
+}
+
 async function file(get: Fetch, url: string): Promise<string> {
   const response = await get(url, { method: "GET" });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}: the tokenizer can't be loaded`);
+  if (!response.ok) throw new FileError(url, response.status);
   return response.text();
+}
+
+/** Null for a file that isn't there; stores that list nothing to strangers answer 403 for those. */
+async function fileIfThere(get: Fetch, url: string): Promise<string | null> {
+  try {
+    return await file(get, url);
+  } catch (error) {
+    if (error instanceof FileError && [403, 404, 410].includes(error.status)) return null;
+    throw error;
+  }
 }
 
 /** Templates print arguments with `tojson`: they want the object, as the servers give it, not its text. */

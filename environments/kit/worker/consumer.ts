@@ -142,6 +142,7 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
           underWay,
           limiter: this.#limiter,
           signal,
+          env: bindings.forEnvironment,
           invocation: this.#invocation.signal,
         }),
       );

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../src/wire/rollouts.ts";
 import type { BaseConfig } from "../base-config.ts";
+import { fetchFrom } from "../bucket.ts";
 import {
   type Fetch,
   type Inference,
@@ -22,6 +23,8 @@ export interface PolicyOptions {
   readonly limiter: RequestLimiter;
   readonly underWay: UnderWay;
   readonly signal: AbortSignal;
+  /** The Worker's bindings, by name: where a tokenizer's bucket is. */
+  readonly env: Readonly<Record<string, unknown>>;
   /** Ends when the invocation is over. */
   readonly invocation: AbortSignal;
 }
@@ -30,8 +33,8 @@ const keptTokenizer = remember<Renderer>();
 
 /** Opens a lease's endpoint, to sample as the config says. @throws MissingSecretError, what `secretOf` throws, TypeError for a url that is none; Error for a tokenizer that can't be loaded */
 export async function openPolicy(endpoint: Endpoint, options: PolicyOptions): Promise<Policy> {
-  const { base, purpose, secretOf, fetch, limiter, underWay, signal, invocation } = options;
-  const tokenizer = await tokenizerOf(base, invocation);
+  const { base, purpose, secretOf, fetch, limiter, underWay, signal } = options;
+  const tokenizer = await tokenizerOf(options);
   const inference: Inference = openInference(endpoint, {
     purpose,
     secretOf,
@@ -46,9 +49,11 @@ export async function openPolicy(endpoint: Endpoint, options: PolicyOptions): Pr
   return new Policy(inference, tokenizer ?? serverRenderer(inference), sampling);
 }
 
-function tokenizerOf({ renderer }: BaseConfig, invocation: AbortSignal): Promise<Renderer> | undefined {
+function tokenizerOf({ base, env, invocation }: PolicyOptions): Promise<Renderer> | undefined {
+  const { renderer } = base;
   if (renderer === "server") return undefined;
   const { tokenizer, template } = renderer;
   const source = { tokenizerUrl: tokenizer, templateUrl: template ?? undefined };
-  return keptTokenizer(JSON.stringify(source), (own) => tokenizerRenderer({ ...source, signal: own }), invocation);
+  const load = (signal: AbortSignal) => tokenizerRenderer({ ...source, signal, fetch: fetchFrom(env) });
+  return keptTokenizer(JSON.stringify(source), load, invocation);
 }
