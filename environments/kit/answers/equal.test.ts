@@ -9,8 +9,12 @@ test.each([
   { a: 0, b: 1e-6, equal: true },
   { a: 0, b: 1.1e-6, equal: false },
   { a: 0, b: -0, equal: true },
-  { a: 1e9, b: 1e9 + 900, equal: true },
-  { a: 1e9, b: 1e9 + 1_100, equal: false },
+  { a: 1_000_000, b: 1_000_001, equal: false },
+  { a: 5, b: 6, tolerance: 2, equal: false },
+  { a: 1e9, b: 1e9 + 1, equal: false },
+  { a: 1e9 + 0.5, b: 1e9 + 900, equal: true },
+  { a: 1e9 + 0.5, b: 1e9 + 1_100, equal: false },
+  { a: 3, b: 3.0000001, equal: true },
   { a: 0.333333, b: 1 / 3, equal: true },
   { a: 0.3333, b: 1 / 3, equal: false },
   { a: 0.3333, b: 1 / 3, tolerance: 1e-3, equal: true },
@@ -23,11 +27,23 @@ test.each([
   expect(numbersEqual(b, a, tolerance)).toBe(equal);
 });
 
-test("a number equals itself and its close neighbours, and not its double", () => {
+test("integers are equal if they are the same", () => {
+  fc.assert(
+    fc.property(fc.maxSafeInteger(), fc.maxSafeInteger(), (a, b) => {
+      expect(numbersEqual(a, a)).toBe(true);
+      expect(numbersEqual(a, b)).toBe(a === b);
+      expect(numbersEqual(a, a - (a > 0 ? 1 : -1))).toBe(false);
+    }),
+  );
+});
+
+test("a number equals itself and, unless both are integers, its close neighbours, and not its double", () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e300, max: 1e300 }), (number) => {
       expect(numbersEqual(number, number)).toBe(true);
-      expect(numbersEqual(number, number * (1 + 1e-7))).toBe(true);
+      const close = number * (1 + 1e-7);
+      const integers = Number.isInteger(number) && Number.isInteger(close);
+      expect(numbersEqual(number, close)).toBe(!integers || number === close);
       if (Math.abs(number) > 1e-3) expect(numbersEqual(number, number * 2)).toBe(false);
     }),
   );

@@ -1,12 +1,13 @@
 import { parseNumber } from "./number.ts";
 
 /**
- * Whether |a − b| ≤ tolerance · max(1, |a|, |b|): absolute below 1, relative above. False when one is not finite.
+ * Whether two integers are the same, or |a − b| ≤ tolerance · max(1, |a|, |b|) where one is none: absolute below 1, relative
+ * above. An integer is known exactly, so another one is another answer, however large both are. False when one is not finite.
  */
 export function numbersEqual(a: number, b: number, tolerance = 1e-6): boolean {
-  return (
-    Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(a), Math.abs(b)) && Number.isFinite(a) && Number.isFinite(b)
-  );
+  if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
+  if (Number.isInteger(a) && Number.isInteger(b)) return a === b;
+  return Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
 /** Whether two answers say the same: the same number, or else the same words (case, spaces and LaTeX text marks aside). */

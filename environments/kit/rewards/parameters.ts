@@ -4,7 +4,11 @@ import type { RewardedCompletion, RewardGroup } from "./define.ts";
 
 /** Parameters of every reward function that asks whether a completion is right. */
 export const accuracyParameters = {
-  tolerance: z.number().nonnegative().default(1e-6).describe("Largest difference of equal numbers; relative above 1"),
+  tolerance: z
+    .number()
+    .nonnegative()
+    .default(1e-6)
+    .describe("Largest difference of equal numbers that are not both integers; relative above 1"),
   sources: z
     .array(z.enum(ANSWER_SOURCES))
     .min(1)
