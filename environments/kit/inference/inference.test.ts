@@ -99,8 +99,8 @@ describe("retries", () => {
     ["5xx", [new Response("", { status: 503 }), new Response("", { status: 500 })], [500, 1000]],
     ["no connection", [new TypeError("fetch failed")], [500]],
     ["429", [new Response("", { status: 429 })], [500]],
-    ["Retry-After in seconds", [withRetryAfter(429, "7")], [7000]],
-    ["Retry-After of a 503", [withRetryAfter(503, "2")], [2000]],
+    ["Retry-After in seconds", [withRetryAfter(429, "7")], [7875]],
+    ["Retry-After of a 503", [withRetryAfter(503, "2")], [2250]],
     ["Retry-After in the past", [withRetryAfter(429, "Wed, 21 Oct 2015 07:28:00 GMT")], [0]],
     ["Retry-After that can't be read", [withRetryAfter(429, "soon")], [500]],
   ])("after %s", async (_, failures, expected) => {
@@ -108,6 +108,15 @@ describe("retries", () => {
     expect(await inference.complete(ASK)).toHaveLength(1);
     expect(waits).toEqual(expected);
     expect(requests).toHaveLength(failures.length + 1);
+  });
+
+  test.each([
+    [0, 8_000],
+    [1, 10_000],
+  ])("never sooner than asked for (chance %d)", async (chance, expected) => {
+    const { inference, waits } = open([withRetryAfter(429, "8"), await goodAnswer()], { random: () => chance });
+    expect(await inference.complete(ASK)).toHaveLength(1);
+    expect(waits).toEqual([expected]);
   });
 
   test.each([

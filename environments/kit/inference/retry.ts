@@ -16,6 +16,15 @@ export function backoffMs(attempt: number, random: number): number {
 }
 
 /**
+ * How long to wait when a server asked for a time: never less, and up to a quarter more, so that those it sent away together
+ * don't come back together.
+ * @param random from 0 to 1
+ */
+export function askedMs(asked: number, random: number): number {
+  return asked * (1 + random / 4);
+}
+
+/**
  * Milliseconds that a Retry-After header asks for; null for none, or one that can't be read.
  * @param now Unix milliseconds, for headers that hold a date
  */

@@ -1,6 +1,6 @@
 import { InferenceError } from "./errors.ts";
 import type { Purpose, Slots } from "./limiter.ts";
-import { backoffMs, LONGEST_RETRY_AFTER_MS, retryAfterMs } from "./retry.ts";
+import { askedMs, backoffMs, LONGEST_RETRY_AFTER_MS, retryAfterMs } from "./retry.ts";
 import type { UnderWay } from "./under-way.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -52,7 +52,8 @@ export class Transport {
         return await this.#postOnce(path, text, signal);
       } catch (error) {
         if (!(error instanceof InferenceError) || attempt >= attempts || !isPassing(error)) throw error;
-        const ms = error.retryAfterMs ?? backoffMs(attempt, random());
+        const { retryAfterMs: asked } = error;
+        const ms = asked === null ? backoffMs(attempt, random()) : askedMs(asked, random());
         try {
           await underWay.during(() => wait(ms, signal));
         } catch {
