@@ -60,7 +60,7 @@ export function adviceFor(error: unknown): string {
     case 0:
       return "is the API Worker deployed, and does the service binding LACHESIS (or the variable LACHESIS_URL) name it?";
     case 401:
-      return "set the secret LACHESIS_TOKEN to a token of role environment: npx lachesis token --role environment";
+      return "set the secret LACHESIS_TOKEN to a token that the API's AUTH_SECRET signs, for the run that RUN names: AUTH_SECRET=… npx lachesis token --role environment --run NAME";
     case 403:
       return "the token in LACHESIS_TOKEN is for another run, or its role is not environment; see the variable RUN";
     case 404:
