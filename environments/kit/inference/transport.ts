@@ -130,7 +130,9 @@ export class Transport {
       try {
         return JSON.parse(text);
       } catch {
-        const why = text === "" ? "an empty body" : `${text.length} characters that are no JSON: ${text}`;
+        // Not quoted: it may hold what was generated.
+        const type = headers.get("content-type") ?? "no content type";
+        const why = text === "" ? "an empty body" : `${text.length} characters (${type}) that are no JSON`;
         throw this.#error("response", path, `answered ${status} with ${why}`, { status });
       }
     }

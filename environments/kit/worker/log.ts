@@ -1,4 +1,4 @@
-/** One thing that happened, for the platform's structured logs. Never payloads, never secrets. */
+/** One thing that happened, for the platform's structured logs. Never payloads, never secrets; errors as they were told. */
 export interface LogEntry {
   readonly level: "info" | "warn" | "error";
   readonly event: string;
