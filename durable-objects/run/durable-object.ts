@@ -143,8 +143,8 @@ export class Run extends DurableObject<Env> {
     return this.#environmentDesk.saveState(environment, version, state);
   }
 
-  listEvaluations(): NamedEvaluation[] {
-    return this.#environmentDesk.evaluations();
+  listEvaluations(before: number | null, limit: number): NamedEvaluation[] {
+    return this.#environmentDesk.evaluations(before, limit);
   }
 
   /** A shard refused groups, as its disk holds as much as it may. */

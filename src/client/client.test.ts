@@ -173,6 +173,22 @@ describe("what is wrong is said", () => {
     ["too many leases", (client) => client.leases(0, { count: 101, wait: 0 }), 422, /count.*less than or equal to 100/],
     ["an unknown lease", (client) => client.renew(9, {}), 404, /no rollout lease 9/],
     ["a group for one", (client) => client.submit(9, [GROUP]), 409, /rollout lease 9 was never given out/],
+    [
+      "an evaluation of a lease for a group",
+      (client) => client.close(1, { outcome: "evaluated" }),
+      422,
+      /rollout lease 1 is for a group/,
+    ],
+    [
+      "more metrics than anyone looks at",
+      (client) =>
+        client.close(1, {
+          outcome: "evaluated",
+          metrics: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`m${index}`, index])),
+        }),
+      422,
+      /at most 100 metrics/,
+    ],
     ["a failure that isn't named", (client) => client.close(9, { outcome: "failed" }), 422, /needs a reason/],
     ["a reason in prose", (client) => client.close(9, { outcome: "failed", reason: "It broke" }), 422, /snake_case/],
     ["an unknown batch", (client) => client.acknowledge(5), 404, /no batch has the id 5: none has been handed out/],
@@ -204,7 +220,8 @@ describe("what is wrong is said", () => {
     ["a large follow-up", (client) => client.backlog(1, ["x".repeat(20_000)]), 422, /at most 16384 characters/],
   ];
   test.each(cases)("%s", async (_what, call, status, message) => {
-    const { client } = await ready();
+    const { client, environment } = await ready();
+    await leaseOne(client, environment);
     const found = await failure(call(client));
     expect(found.status).toBe(status);
     expect(found.message).toMatch(message);

@@ -285,8 +285,16 @@ export class Client {
     return this.#get(`/leases?after=${after}&limit=${limit}`, leaseList);
   }
 
-  evaluations(): Promise<z.infer<typeof evaluationsAnswer>> {
-    return this.#get("/evaluations", evaluationsAnswer);
+  /** Newest first, those with an id below `before`: `limit` at most, and fewer if they are large. */
+  evaluations({
+    before,
+    limit = 100,
+  }: {
+    before?: number;
+    limit?: number;
+  } = {}): Promise<z.infer<typeof evaluationsAnswer>> {
+    const from = before === undefined ? "" : `&before=${before}`;
+    return this.#get(`/evaluations?limit=${limit}${from}`, evaluationsAnswer);
   }
 
   async #get<T>(path: string, schema: z.ZodType<T>): Promise<T> {

@@ -9,6 +9,7 @@ import {
   environmentListQuery,
   environmentPath,
   environmentsAnswer,
+  evaluationListQuery,
   evaluationsAnswer,
   MAX_STATE,
   STATE_BODY_BYTES,
@@ -87,13 +88,18 @@ environmentsRoutes.get(
   "/evaluations",
   describe({
     summary: "What evaluations brought",
-    description: "The last 1,000, newest first.",
+    description:
+      "Newest first. The last 1,000 are kept; `before` the last one's id, further ones come, until there is none.",
     tag: "run",
     action: "read",
+    query: evaluationListQuery,
     answer: evaluationsAnswer,
   }),
   access("read"),
-  async (c) => c.json({ evaluations: await runStub(c).listEvaluations() }),
+  async (c) => {
+    const { before, limit } = validate(c.req.query(), evaluationListQuery, "query");
+    return c.json({ evaluations: await runStub(c).listEvaluations(before ?? null, limit) });
+  },
 );
 
 function unknown(id: number): ApiError {

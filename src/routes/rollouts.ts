@@ -115,7 +115,12 @@ rolloutRoutes.post(
     const { lease_id } = validate(c.req.param(), leaseId, "path");
     const { outcome, reason, message, endpoint_fault, metrics } = await jsonBody(c.req.raw, closeBody);
     if (outcome === "evaluated") {
-      return c.json(closedOnly(await runStub(c).closeRollout(lease_id, { outcome, metrics }), lease_id));
+      const change = await runStub(c).closeRollout(lease_id, { outcome, metrics });
+      if (change.status === "no_evaluation") {
+        const msg = `rollout lease ${lease_id} is for a group, not for an evaluation: submit the group, or close the lease as skipped or failed`;
+        throw unprocessable([{ type: "value_error", loc: ["body", "outcome"], msg, input: outcome }]);
+      }
+      return c.json(closedOnly(change, lease_id));
     }
     if (reason === null) {
       const msg = `a lease that is ${outcome} needs a reason, one word in snake_case: it is counted`;

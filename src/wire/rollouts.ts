@@ -13,6 +13,9 @@ export const MAX_LEASE_WAIT_SECONDS = 60;
 /** Longest text of a failure's message, in characters; what is longer is cut. */
 export const MAX_FAILURE_MESSAGE = 1_000;
 
+/** Metrics of one evaluation. */
+export const MAX_METRICS = 100;
+
 /** Largest backlog item and largest state of an environment, in characters of JSON. */
 export const MAX_BACKLOG_ITEM = 16_384;
 export const MAX_STATE = 49_152;
@@ -205,7 +208,13 @@ export const closeBody = onlyFields({
   reason: reason.nullable().default(null).describe("required unless evaluated"),
   message: text("what happened", 65_536).default(""),
   endpoint_fault: z.boolean().default(false),
-  metrics: z.record(z.string().min(1).max(256), z.number()).default({}).describe("of an evaluation"),
+  metrics: z
+    .record(z.string().min(1).max(256), z.number())
+    .refine((metrics) => Object.keys(metrics).length <= MAX_METRICS, {
+      error: `an evaluation has at most ${MAX_METRICS} metrics: leave out those that nobody looks at`,
+    })
+    .default({})
+    .describe("of an evaluation"),
 });
 
 export const closeAnswer = z.object({
@@ -259,9 +268,20 @@ export const leaseList = z.object({
 });
 export type LeaseList = z.infer<typeof leaseList>;
 
+export const evaluationListQuery = z.object({
+  before: wholeNumber("evaluations with a lower evaluation_id", { min: 1 }).optional(),
+  limit: wholeNumber("evaluations at most", { min: 1, max: 1_000 }).default(100),
+});
+
 export const evaluationsAnswer = z.object({
   evaluations: z.array(
-    z.object({ env_id: z.int(), name: z.string(), step: z.int(), metrics: z.record(z.string(), z.number()) }),
+    z.object({
+      evaluation_id: z.int(),
+      env_id: z.int(),
+      name: z.string(),
+      step: z.int(),
+      metrics: z.record(z.string(), z.number()),
+    }),
   ),
 });
 

@@ -1,6 +1,6 @@
 import { isAlive } from "../environments.ts";
 import type { EnvironmentState } from "./environment-states.ts";
-import type { Evaluation } from "./evaluations.ts";
+import type { KeptEvaluation } from "./evaluations.ts";
 import type { RolloutHost } from "./rollouts.ts";
 
 /** How an environment does. Field names are the wire's. */
@@ -30,7 +30,7 @@ export type StateAnswer =
   | { readonly status: "unknown_environment" }
   | ({ readonly status: "kept" | "conflict" } & EnvironmentState);
 
-export type NamedEvaluation = Evaluation & { readonly name: string };
+export type NamedEvaluation = KeptEvaluation & { readonly name: string };
 
 /** How the environments of a run do, what they keep between groups, and what their evaluations brought. */
 export class EnvironmentDesk {
@@ -91,10 +91,10 @@ export class EnvironmentDesk {
     return { status: replaced ? "kept" : "conflict", ...kept };
   }
 
-  /** Newest first. */
-  evaluations(): NamedEvaluation[] {
+  /** Those with an id below `before`, newest first; `limit` at most, and fewer if they are large. */
+  evaluations(before: number | null, limit: number): NamedEvaluation[] {
     const { environments, evaluations } = this.#host.parts();
-    return evaluations.all().map((evaluation) => {
+    return evaluations.list(before, limit).map((evaluation) => {
       const name = environments.get(evaluation.env_id)?.wandbName ?? `${evaluation.env_id}`;
       return { ...evaluation, name };
     });

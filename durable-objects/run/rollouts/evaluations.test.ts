@@ -1,4 +1,6 @@
+import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
+import { Evaluations } from "./evaluations.ts";
 import { ENDPOINT, environment, group, lease, leased, only, pass, ready, take } from "./testing.ts";
 
 describe("evaluation", () => {
@@ -17,7 +19,9 @@ describe("evaluation", () => {
     expect(await lease(run)).toMatchObject({ reason });
     const { lease_id } = evaluation;
     await run.closeRollout(lease_id, { outcome: "evaluated", metrics: { accuracy: 0.5 } });
-    expect(await run.listEvaluations()).toEqual([{ env_id: 0, name: "math_0", step: 2, metrics: { accuracy: 0.5 } }]);
+    expect(await run.listEvaluations(null, 100)).toEqual([
+      { evaluation_id: 1, env_id: 0, name: "math_0", step: 2, metrics: { accuracy: 0.5 } },
+    ]);
     expect(await only(run)).toMatchObject({ kind: "train" });
   });
 
@@ -41,4 +45,31 @@ describe("evaluation", () => {
     expect((await run.policyStatus()).endpoints).toMatchObject([{ in_flight: 9 }]);
     expect(await lease(run, 1, 1)).toMatchObject({ status: "none", reason: "endpoints_busy" });
   });
+
+  test("is no way to end a lease for a group", async () => {
+    const { run } = await ready();
+    const { lease_id } = await only(run);
+    const ending = { outcome: "evaluated", metrics: { accuracy: 1 } } as const;
+    expect(await run.closeRollout(lease_id, ending)).toEqual({ status: "no_evaluation" });
+    expect(await run.listEvaluations(null, 100)).toEqual([]);
+    expect(await run.listRollouts(0, 0, 10)).toMatchObject([{ outcome: "open" }]);
+  });
+});
+
+test("evaluations are listed newest first, in pages that hold no more text than one message can", async () => {
+  const { run } = await ready();
+  const metrics = { ["x".repeat(60_000)]: 1 };
+  await runInDurableObject(run, (_instance, { storage }) => {
+    const evaluations = new Evaluations(storage.sql);
+    for (let step = 1; step <= 1_003; step++) evaluations.add({ env_id: 0, step, metrics });
+  });
+  const steps: number[] = [];
+  let page = await run.listEvaluations(null, 1_000);
+  expect(page.length).toBeLessThan(100);
+  while (page.length > 0) {
+    steps.push(...page.map(({ step }) => step));
+    page = await run.listEvaluations(page.at(-1)?.evaluation_id ?? null, 1_000);
+  }
+  expect(steps).toEqual(Array.from({ length: 1_000 }, (_, index) => 1_003 - index));
+  expect(await run.listEvaluations(null, 2)).toHaveLength(2);
 });

@@ -43,6 +43,8 @@ export type LeaseChange =
   | { readonly status: "unknown" }
   /** The lease goes on, but its endpoint is gone and no other one has room. */
   | { readonly status: "no_endpoint" }
+  /** Only a lease to evaluate ends so; nothing was changed. */
+  | { readonly status: "no_evaluation" }
   | { readonly status: "leased"; readonly lease: GivenLease }
   | {
       readonly status: "closed";
@@ -149,6 +151,7 @@ export class Rollouts {
     const parts = this.#host.parts();
     const lease = parts.leases.open.get(id);
     if (lease === undefined) return this.#closed(parts, id);
+    if (ending.outcome === "evaluated" && lease.kind !== "evaluate") return { status: "no_evaluation" };
     const reason = ending.outcome === "evaluated" ? null : ending.reason;
     this.#host.transaction(() => {
       this.#end(parts, lease, ending.outcome, reason, now);
