@@ -30,8 +30,10 @@ export interface Environment extends NewEnvironment {
   connected: boolean;
   /** The next item of its sequence that a rollout lease names. */
   nextItem: number;
-  /** The last multiple of steps_per_eval at which it was told to evaluate. */
-  lastEvaluation: number;
+  /** Multiples of steps_per_eval up to this step are dealt with: it was told to evaluate, or came after them. */
+  evaluatedThrough: number;
+  /** Leases that the evaluation which is due has lost; 0 for one that wasn't given out yet, or if none is due. */
+  lostEvaluations: number;
   /** In memory alone: a poll writes nothing. When the object wakes, everyone counts as heard from just then. */
   lastHeard: number;
 }
@@ -50,6 +52,7 @@ type EnvironmentRow = {
   leasing: string | null;
   next_item: number;
   last_evaluation: number;
+  lost_evaluations: number;
 };
 
 /** The environments of a run. */
@@ -83,7 +86,8 @@ export class Environments {
         key: row.key,
         leasing: row.leasing === null ? DEFAULT_LEASING : leasing.parse(JSON.parse(row.leasing)),
         nextItem: row.next_item,
-        lastEvaluation: row.last_evaluation,
+        evaluatedThrough: row.last_evaluation,
+        lostEvaluations: row.lost_evaluations,
         lastHeard: now,
       });
     }
@@ -126,7 +130,7 @@ export class Environments {
    */
   register(environment: NewEnvironment, now: number, step = 0): Environment {
     const known = environment.key == null ? undefined : this.#byKey.get(environment.key);
-    if (known !== undefined) return this.#again(known, environment, now);
+    if (known !== undefined) return this.#again(known, environment, now, step);
     const number = this.#countByName.get(environment.name) ?? 0;
     const kept: Environment = {
       ...environment,
@@ -137,10 +141,9 @@ export class Environments {
       key: environment.key ?? null,
       leasing: environment.leasing ?? { ...DEFAULT_LEASING, leaseSequences: environment.groupSize },
       nextItem: 0,
-      lastEvaluation: 0,
+      evaluatedThrough: step,
+      lostEvaluations: 0,
     };
-    // What was crossed before it came is not its to evaluate.
-    if (kept.leasing.stepsPerEval > 0) kept.lastEvaluation = Math.floor(step / kept.leasing.stepsPerEval);
     this.#sql.exec(
       `INSERT INTO environment (id, label, name, wandb_name, max_token_length, group_size, weight, floor, connected,
          key, leasing, last_evaluation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
@@ -154,7 +157,7 @@ export class Environments {
       kept.floor,
       kept.key,
       JSON.stringify(kept.leasing),
-      kept.lastEvaluation,
+      kept.evaluatedThrough,
     );
     this.#keep(kept);
     return kept;
@@ -164,13 +167,22 @@ export class Environments {
   saveProgress(id: number): void {
     const environment = this.#byId.get(id);
     if (environment === undefined) return;
-    const { nextItem, lastEvaluation } = environment;
+    const { nextItem, evaluatedThrough, lostEvaluations } = environment;
     this.#sql.exec(
-      "UPDATE environment SET next_item = ?, last_evaluation = ? WHERE id = ?",
+      "UPDATE environment SET next_item = ?, last_evaluation = ?, lost_evaluations = ? WHERE id = ?",
       nextItem,
-      lastEvaluation,
+      evaluatedThrough,
+      lostEvaluations,
       id,
     );
+  }
+
+  /** An environment's evaluation has lost so many leases: it is due again. */
+  lostEvaluation(id: number, leases: number): void {
+    const environment = this.#byId.get(id);
+    if (environment === undefined) return;
+    environment.lostEvaluations = leases;
+    this.saveProgress(id);
   }
 
   /** Notes a sign of life. */
@@ -215,7 +227,7 @@ export class Environments {
   }
 
   /** Writes nothing when nothing changed, as an environment's Worker registers every minute. */
-  #again(known: Environment, asked: NewEnvironment, now: number): Environment {
+  #again(known: Environment, asked: NewEnvironment, now: number, step: number): Environment {
     const { maxTokenLength, groupSize, weight, floor, label } = asked;
     const kept = {
       ...known,
@@ -223,11 +235,17 @@ export class Environments {
       leasing: asked.leasing ?? known.leasing,
       connected: true,
     };
+    // What was crossed before it wanted to evaluate is not its to evaluate.
+    if (known.leasing.stepsPerEval === 0 && kept.leasing.stepsPerEval > 0) {
+      kept.evaluatedThrough = step;
+      kept.lostEvaluations = 0;
+    }
     this.heard(known, now);
     kept.lastHeard = now;
     if (JSON.stringify(kept) === JSON.stringify({ ...known, lastHeard: now })) return known;
     this.#sql.exec(
-      `UPDATE environment SET label = ?, max_token_length = ?, group_size = ?, weight = ?, floor = ?, connected = 1, leasing = ?
+      `UPDATE environment SET label = ?, max_token_length = ?, group_size = ?, weight = ?, floor = ?, connected = 1, leasing = ?,
+         last_evaluation = ?, lost_evaluations = ?
        WHERE id = ?`,
       label,
       maxTokenLength,
@@ -235,6 +253,8 @@ export class Environments {
       weight,
       floor,
       JSON.stringify(kept.leasing),
+      kept.evaluatedThrough,
+      kept.lostEvaluations,
       known.id,
     );
     this.#index(kept);

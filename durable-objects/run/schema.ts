@@ -186,5 +186,14 @@ export const migrations: Migrations = [
       groups INTEGER NOT NULL,          -- copied so far
       complete INTEGER NOT NULL
     )`);
+    sql.exec("ALTER TABLE environment ADD COLUMN lost_evaluations INTEGER NOT NULL DEFAULT 0"); // leases the one that is due has lost
+    evaluationsInSteps(sql);
   },
 ];
+
+/** `last_evaluation` was counted in multiples of `steps_per_eval`, which an environment may change. It is a step from here on. */
+export function evaluationsInSteps(sql: SqlStorage): void {
+  sql.exec(
+    "UPDATE environment SET last_evaluation = last_evaluation * COALESCE(json_extract(leasing, '$.stepsPerEval'), 0)",
+  );
+}

@@ -1,7 +1,27 @@
-import { runInDurableObject } from "cloudflare:test";
-import { describe, expect, test } from "vitest";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { evaluationsInSteps } from "../schema.ts";
 import { Evaluations } from "./evaluations.ts";
-import { ENDPOINT, environment, group, lease, leased, only, pass, ready, take } from "./testing.ts";
+import { ENDPOINT, environment, group, later, lease, leased, only, outcomes, pass, ready, take } from "./testing.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Hands out batches up to a step, and evaluates as often as it is due. Returns at which step it was first. */
+async function evaluateUpTo(made: Awaited<ReturnType<typeof ready>>, last: number): Promise<number | null> {
+  const { run } = made;
+  let first: number | null = null;
+  for (let { step } = await run.status(); ; step++) {
+    const { lease_id, kind } = await only(run);
+    if (kind === "evaluate") {
+      first ??= step;
+      await run.closeRollout(lease_id, { outcome: "evaluated", metrics: {} });
+    } else await run.closeRollout(lease_id, { outcome: "skipped", reason: "for_now", endpointFault: false });
+    if (step >= last) return first;
+    await pass(made, 1);
+  }
+}
 
 describe("evaluation", () => {
   test.each([
@@ -44,6 +64,49 @@ describe("evaluation", () => {
     expect((await leased(run, 100)).map(({ kind }) => kind)).toEqual(["evaluate"]);
     expect((await run.policyStatus()).endpoints).toMatchObject([{ in_flight: 9 }]);
     expect(await lease(run, 1, 1)).toMatchObject({ status: "none", reason: "endpoints_busy" });
+  });
+
+  test.each([
+    { from: 1, to: 4, at: 6, next: 8 },
+    { from: 4, to: 1, at: 6, next: 6 },
+    { from: 4, to: 3, at: 4, next: 6 },
+    { from: 0, to: 4, at: 6, next: 8 },
+    { from: 2, to: 0, at: 4, next: null },
+  ])("every $from steps, and from step $at on every $to: the next is at $next", async ({ from, to, at, next }) => {
+    const made = await ready({}, { stepsPerEval: from });
+    await evaluateUpTo(made, at);
+    await made.run.registerEnvironment(environment("math", { stepsPerEval: to }));
+    expect(await evaluateUpTo(made, 10)).toBe(next);
+  });
+
+  test("steps counted in multiples of steps_per_eval by an earlier release go on where they were", async () => {
+    const made = await ready({}, { stepsPerEval: 3 });
+    await evaluateUpTo(made, 7);
+    await runInDurableObject(made.run, (_instance, { storage: { sql } }) => {
+      sql.exec("UPDATE environment SET last_evaluation = 2");
+      evaluationsInSteps(sql);
+    });
+    await evictDurableObject(made.run);
+    expect(await evaluateUpTo(made, 10)).toBe(9);
+  });
+
+  test("whose lease expires is leased again, five times at most; then training goes on", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const made = await ready({}, { stepsPerEval: 2 });
+    const { run } = made;
+    await pass(made, 2);
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      expect(await only(run)).toMatchObject({ kind: "evaluate", attempt });
+      if (attempt === 2) await evictDurableObject(run);
+      later(60_000);
+    }
+    expect(await only(run)).toMatchObject({ kind: "train", item: 0 });
+    expect(await outcomes(run)).toEqual({ expired: { expired: 5 }, failed: { lost_too_often: 1 } });
+    await pass(made, 2);
+    const next = await only(run);
+    expect(next).toMatchObject({ kind: "evaluate", attempt: 1 });
+    await run.closeRollout(next.lease_id, { outcome: "evaluated", metrics: {} });
+    expect(await only(run)).toMatchObject({ kind: "train" });
   });
 
   test("is no way to end a lease for a group", async () => {

@@ -5,7 +5,7 @@ import type { Endpoint } from "./endpoints.ts";
 import type { Kind, Lease } from "./leases.ts";
 import { completions, heldSequences, type RolloutParts, totalSequences } from "./parts.ts";
 
-/** An item whose lease was lost is leased again until it has had this many. */
+/** An item whose lease was lost is leased again until it has had this many, and so is an evaluation. */
 export const LEASES_PER_ITEM = 5;
 
 /** An environment that has asked for leases within this time takes part in admission. */
@@ -171,16 +171,19 @@ function draw({ waitingItems }: RolloutParts, environment: Environment) {
   return { item, backlog: null, seed: seedOf(environment.id, item), attempt: 1 };
 }
 
-/** A multiple of `steps_per_eval` was crossed and nobody has evaluated since. */
+/** A multiple of `steps_per_eval` was crossed and nobody has evaluated since, or the lease to do so was lost. */
 function isEvaluationDue(parts: RolloutParts, environment: Environment): boolean {
   const { stepsPerEval } = environment.leasing;
   if (stepsPerEval === 0 || parts.leases.isEvaluating(environment.id)) return false;
-  return Math.floor(parts.state.step / stepsPerEval) > environment.lastEvaluation;
+  if (environment.lostEvaluations > 0) return true;
+  return Math.floor(parts.state.step / stepsPerEval) > Math.floor(environment.evaluatedThrough / stepsPerEval);
 }
 
 function evaluationOf(environment: Environment, step: number) {
-  environment.lastEvaluation = Math.floor(step / environment.leasing.stepsPerEval);
-  return { item: null, backlog: null, seed: seedOf(environment.id, -1 - step), attempt: 1 };
+  const attempt = environment.lostEvaluations + 1;
+  environment.evaluatedThrough = step;
+  environment.lostEvaluations = 0;
+  return { item: null, backlog: null, seed: seedOf(environment.id, -1 - step), attempt };
 }
 
 /** 32 bits that look random, and are the same whenever the same item is drawn (the finaliser of MurmurHash3). */

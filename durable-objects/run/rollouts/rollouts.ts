@@ -214,7 +214,7 @@ export class Rollouts {
     parts.endpoints.succeeded(lease.endpoint);
   }
 
-  /** Ends leases whose time is up. Their items are leased again, until they have had enough. */
+  /** Ends leases whose time is up. Their items and evaluations are leased again, until they have had enough. */
   expire(now: number): void {
     const parts = this.#host.parts();
     const expired = parts.leases.expired(now);
@@ -222,11 +222,8 @@ export class Rollouts {
     this.#host.transaction(() => {
       for (const lease of expired) {
         this.#end(parts, lease, "expired", "expired", now);
-        if (lease.kind === "evaluate") continue;
-        const { environment, item, backlog, seed, attempt } = lease;
-        if (attempt < LEASES_PER_ITEM) {
-          parts.waitingItems.add(environment, { item, backlog, seed, attempt: attempt + 1 });
-        } else parts.outcomes.add(environment, "failed", LOST_TOO_OFTEN);
+        if (lease.attempt < LEASES_PER_ITEM) leaseAgain(parts, lease);
+        else parts.outcomes.add(lease.environment, "failed", LOST_TOO_OFTEN);
       }
     });
     this.#waiters.wake();
@@ -325,6 +322,15 @@ export class Rollouts {
     if (closed === null) return { status: "unknown" };
     return { status: "closed", outcome: closed.outcome, reason: closed.reason, repeated: true };
   }
+}
+
+/** What a lost lease was for is drawn before anything new. */
+function leaseAgain(
+  { environments, waitingItems }: RolloutParts,
+  { environment, kind, item, backlog, seed, attempt }: Lease,
+) {
+  if (kind === "train") waitingItems.add(environment, { item, backlog, seed, attempt: attempt + 1 });
+  else environments.lostEvaluation(environment, attempt);
 }
 
 function give({ environments, endpoints }: RolloutParts, lease: Lease): GivenLease | null {
