@@ -111,7 +111,7 @@ export class BatchDesk {
     if (step >= state.step) return null;
     this.#host.transaction(() => {
       batches.rewind(step);
-      environmentStates.restore(step);
+      environmentStates.restore(step, state.registration?.save_checkpoint_interval ?? 0);
       if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
       this.#host.saveState();
     });

@@ -256,7 +256,7 @@ export class Client {
     });
   }
 
-  /** What an environment keeps between groups. Version 0 and null before it kept anything. */
+  /** What an environment keeps between groups. Null means none; the version is 0 before the first. */
   environmentState(environment: number): Promise<EnvironmentState> {
     return this.#get(`/environments/${environment}/state`, stateAnswer);
   }

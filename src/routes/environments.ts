@@ -43,7 +43,7 @@ environmentsRoutes.get(
   "/environments/:env_id/state",
   describe({
     summary: "What an environment keeps",
-    description: "Version 0 and null before it kept anything.",
+    description: "Null for none: version 0 before it kept anything, a later one after a rewind to before that.",
     tag: "environment",
     action: "submit",
     answer: stateAnswer,

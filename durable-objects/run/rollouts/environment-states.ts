@@ -1,10 +1,13 @@
 /** What an environment keeps between groups. */
 export interface EnvironmentState {
-  /** Grows by one with each change; 0 while there is none. */
+  /** Grows by one with each change; 0 before the first. */
   readonly version: number;
-  /** As JSON. */
+  /** As JSON; null before the first, and JSON's null when the run went back to before it. */
   readonly state: string | null;
 }
+
+/** The state, as JSON, of an environment that has none any more. */
+const NO_STATE = "null";
 
 /** Checkpoints of states kept for each environment. */
 const CHECKPOINTS_KEPT = 20;
@@ -35,11 +38,11 @@ export class EnvironmentStates {
     return { replaced: true, version: version + 1, state };
   }
 
-  /** Copies all states: the trainer saves a checkpoint of this step. */
+  /** Copies all states: the trainer saves a checkpoint of this step. Again, it replaces the copies of that step. */
   checkpoint(step: number): void {
+    this.#sql.exec("DELETE FROM environment_checkpoint WHERE step = ?", step);
     this.#sql.exec(
-      `INSERT OR REPLACE INTO environment_checkpoint (environment, step, state)
-       SELECT environment, ?, state FROM environment_state`,
+      "INSERT INTO environment_checkpoint (environment, step, state) SELECT environment, ?, state FROM environment_state",
       step,
     );
     this.#sql.exec(
@@ -50,21 +53,37 @@ export class EnvironmentStates {
   }
 
   /**
-   * Goes back to the states of the last checkpoint at or before a step; an environment that has none keeps what it has.
-   * Versions go on, so that what was computed from a later state is refused. Returns how many went back.
+   * Goes back to the states at the last checkpoint at or before a step; an environment that had none then has none again.
+   * Versions go on, so that what was computed from a later state is refused. Of a run that makes no checkpoints nothing is
+   * known of earlier states, and they stay. `interval` is the steps between two, 0 or less for none.
    */
-  restore(step: number): number {
-    type Row = { environment: number; state: string };
-    const rows = this.#sql
+  restore(step: number, interval: number): void {
+    if (interval <= 0) return;
+    const from = this.#checkpointFor(step);
+    this.#sql.exec(
+      `UPDATE environment_state SET version = version + 1, state = COALESCE(
+         (SELECT c.state FROM environment_checkpoint AS c WHERE c.environment = environment_state.environment AND c.step = ?), ?)`,
+      from,
+      NO_STATE,
+    );
+    this.#sql.exec("DELETE FROM environment_checkpoint WHERE step > ?1 AND step IS NOT ?2", step, from);
+    // What it went back to counts as the copy of this step from now on, though it is a little younger.
+    if (from !== null && from > step)
+      this.#sql.exec("UPDATE environment_checkpoint SET step = ? WHERE step = ?", step, from);
+  }
+
+  /** Null for the run's beginning, when there was no state. */
+  #checkpointFor(step: number): number | null {
+    type Row = { last: number | null; first: number | null; count: number };
+    const { last, first, count } = this.#sql
       .exec<Row>(
-        `SELECT environment, state FROM environment_checkpoint AS c WHERE step = (
-           SELECT MAX(step) FROM environment_checkpoint WHERE environment = c.environment AND step <= ?)`,
+        `SELECT MAX(step) FILTER (WHERE step <= ?) AS last, MIN(step) AS first, COUNT(DISTINCT step) AS count
+         FROM environment_checkpoint`,
         step,
       )
-      .toArray();
-    for (const { environment, state } of rows) this.#set(environment, this.get(environment).version + 1, state);
-    this.#sql.exec("DELETE FROM environment_checkpoint WHERE step > ?", step);
-    return rows.length;
+      .one();
+    // With fewer than are kept none has been forgotten. Else the oldest one is the nearest.
+    return last ?? (count < CHECKPOINTS_KEPT ? null : first);
   }
 
   #set(environment: number, version: number, state: string): void {

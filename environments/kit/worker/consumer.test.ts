@@ -86,6 +86,13 @@ describe("a lease", () => {
 });
 
 describe("the state", () => {
+  test("begins anew when the run went back to before there was one", async () => {
+    const { run, deliver } = setUp();
+    run.state = { version: 7, state: null };
+    await deliver(messageOfLease(run.open()));
+    expect(run.state).toEqual({ version: 8, state: { groups: 1, means: [0.5] } });
+  });
+
   test("is read once and folded once an invocation", async () => {
     const { run, deliver } = setUp();
     await deliver(...[run.open(), run.open(), run.open()].map((lease) => messageOfLease(lease)));

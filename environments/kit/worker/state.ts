@@ -66,7 +66,8 @@ export class StateStore<State> {
     const { client, environment, codec } = this.#options;
     return during("state", async () => {
       const { version, state } = await client.environmentState(environment);
-      return { version, state: version === 0 ? codec.initial : read(codec.schema, state) };
+      // There was none yet, or the run went back to before the first.
+      return { version, state: state === null ? codec.initial : read(codec.schema, state) };
     });
   }
 }
