@@ -103,8 +103,9 @@ export class Run extends DurableObject<Env> {
     if (isWorkLeft(this.#sql)) this.#alarm.at(Date.now() + DISCARD_AFTER_MS);
   }
 
-  leaseRollouts(environment: number, count: number, waitMs: number): Promise<LeaseAnswer> {
-    return this.#rollouts.ask(environment, count, waitMs);
+  /** `key` is the environment's, to tell it from one that got its id after a reset; null for whoever has none. */
+  leaseRollouts(environment: number, count: number, waitMs: number, key: string | null = null): Promise<LeaseAnswer> {
+    return this.#rollouts.ask(environment, count, waitMs, key);
   }
 
   renewRollout(lease: number, failure: Failure | null): LeaseChange {
@@ -321,6 +322,7 @@ export class Run extends DurableObject<Env> {
     this.#transaction(() => forget(this.#sql, this.#parts, this.#discards));
     this.#parts = load(this.#sql, Date.now());
     this.#batches.handOut.forgetAll();
+    this.#rollouts.forgetAll();
     this.#scheduleDiscard();
   }
 

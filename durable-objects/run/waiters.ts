@@ -64,6 +64,13 @@ export class Waiters<Q extends object, T> {
     }
   }
 
+  /** Everyone's time is up. */
+  dismiss(): void {
+    const over = this.#waiting;
+    this.#waiting = [];
+    for (const { request, resolve } of over) resolve(this.#nothing(request));
+  }
+
   #schedule(): void {
     if (this.#timer !== null || this.#waiting.length === 0) return;
     const soonest = Math.min(...this.#waiting.map(({ until }) => until)) - Date.now();

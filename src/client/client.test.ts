@@ -170,6 +170,12 @@ describe("what is wrong is said", () => {
     message: RegExp,
   ])[] = [
     ["leases for nobody", (client) => client.leases(7, { count: 1, wait: 0 }), 404, /no environment has env_id 7/],
+    [
+      "leases for the environment that has the id now",
+      (client) => client.leases(0, { count: 1, wait: 0, key: "other" }),
+      404,
+      /env_id 0 is not the environment of the key \\"other\\", but math_0.*register again/,
+    ],
     ["too many leases", (client) => client.leases(0, { count: 101, wait: 0 }), 422, /count.*less than or equal to 100/],
     ["an unknown lease", (client) => client.renew(9, {}), 404, /no rollout lease 9/],
     ["a group for one", (client) => client.submit(9, [GROUP]), 409, /rollout lease 9 was never given out/],

@@ -221,12 +221,16 @@ export class Client {
     await this.#post("/disconnect-env", { env_id: id }, answers.disconnect);
   }
 
-  /** Asks for up to `count` rollout leases, waiting up to `wait` seconds for the first. */
+  /**
+   * Asks for up to `count` rollout leases, waiting up to `wait` seconds for the first. With the `key` that the environment
+   * registered with, a run that was reset since doesn't take it for the one that has its id now: it answers 404.
+   */
   leases(
     environment: number,
-    { count, wait, signal }: { count: number; wait: number; signal?: AbortSignal },
+    { count, wait, key, signal }: { count: number; wait: number; key?: string; signal?: AbortSignal },
   ): Promise<LeasesAnswer> {
-    return this.#post("/leases", { env_id: environment, count, wait }, leasesAnswer, {
+    const body = { env_id: environment, count, wait, ...(key === undefined ? {} : { key }) };
+    return this.#post("/leases", body, leasesAnswer, {
       timeoutSeconds: wait + GRACE_SECONDS,
       // What an unheard answer leased would wait for its expiry.
       repeatable: false,

@@ -39,11 +39,15 @@ rolloutRoutes.post(
   }),
   access("submit"),
   async (c) => {
-    const { env_id, count, wait } = await jsonBody(c.req.raw, leasesBody);
-    const answer = await runStub(c).leaseRollouts(env_id, count, wait * 1000);
+    const { env_id, key, count, wait } = await jsonBody(c.req.raw, leasesBody);
+    const answer = await runStub(c).leaseRollouts(env_id, count, wait * 1000, key);
     if (answer.status === "unknown_environment") {
       const known = `${answer.registered} registered since the run began or was reset`;
-      throw new ApiError(404, `no environment has env_id ${env_id}: ${known}`);
+      throw new ApiError(404, `no environment has env_id ${env_id}: ${known}; register again`);
+    }
+    if (answer.status === "another_environment") {
+      const msg = `env_id ${env_id} is not the environment of the key ${JSON.stringify(key)}, but ${answer.name}: the run was reset since; register again`;
+      throw new ApiError(404, msg);
     }
     return c.json({ ...answer, leases: answer.leases.map((lease) => ({ ...lease, backlog: parsed(lease.backlog) })) });
   },

@@ -168,6 +168,10 @@ export type RolloutLease = z.infer<typeof rolloutLease>;
 
 export const leasesBody = onlyFields({
   env_id: wholeNumber("the id register-env answered with", { min: 0 }),
+  key: nullableText(
+    "what it registered with: 404 if env_id is another environment's since the run was reset",
+    128,
+  ).default(null),
   count: wholeNumber("leases wanted at most", { min: 1, max: MAX_LEASES }).default(1),
   wait: finiteNumber("seconds to wait for the first", { min: 0, max: MAX_LEASE_WAIT_SECONDS }).default(0),
 });

@@ -80,7 +80,12 @@ const REGISTER_ENV: Fields = {
 
 const ENV_ID: Fields = { env_id: integer(0) };
 
-const LEASES: Fields = { ...ENV_ID, count: optional(integer(1, 100)), wait: optional(number(0, 60)) };
+const LEASES: Fields = {
+  ...ENV_ID,
+  key: optional(orNull(words(128))),
+  count: optional(integer(1, 100)),
+  wait: optional(number(0, 60)),
+};
 
 const FAILURE: Fields = { reason: REASON, message: optional(MESSAGE), endpoint_fault: optional({ is: "boolean" }) };
 const RENEW: Fields = { failure: optional(orNull({ is: "object", fields: FAILURE })) };
@@ -245,7 +250,15 @@ export const ROUTES: readonly FuzzedRoute[] = [
   },
   {
     ...{ method: "POST", path: "/leases", judged: { fields: LEASES } },
-    body: record({ env_id: id, count: fc.integer({ min: 1, max: 3 }), wait: fc.constantFrom(0, 0.001) }, ["env_id"]),
+    body: record(
+      {
+        env_id: id,
+        key: fc.constantFrom(null, null, "a", "b"),
+        count: fc.integer({ min: 1, max: 3 }),
+        wait: fc.constantFrom(0, 0.001),
+      },
+      ["env_id"],
+    ),
     ...{ changes: ["leases", "load", "environments"], answers: [200, 404] },
   },
   {

@@ -36,6 +36,11 @@ export class Grants {
     this.#lastAsked.set(environment, now);
   }
 
+  /** Ids of environments begin anew. */
+  forgetAll(): void {
+    this.#lastAsked.clear();
+  }
+
   /** Why the environment would get none now, or null if it would. */
   why(parts: RolloutParts, environment: Environment, now: number): Refusal | null {
     const next = this.#next(parts, environment, () => this.#admission(parts, now), now);

@@ -1,7 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SmallGroup } from "../../payload-shard/durable-object.ts";
-import { payloadsOf, runAlarms } from "../../testing.ts";
+import { payloadsOf, REGISTRATION, type RunStub, runAlarms } from "../../testing.ts";
 import { arrive, environment, group, later, lease, leased, only, outcomes, ready, take } from "./testing.ts";
 
 afterEach(() => {
@@ -262,4 +262,30 @@ test("groups staler than max_staleness are dropped at hand-out and counted", asy
   await runAlarms(run);
   expect(await payloadsOf(shard)).toHaveLength(2);
   expect(await run.listDropped(10)).toEqual([]);
+});
+
+describe("after a reset", () => {
+  /** The run is reset, and another environment is the first to register. */
+  async function another(run: RunStub): Promise<void> {
+    await run.reset();
+    await run.register(REGISTRATION);
+    await run.registerEnvironment(environment("code"));
+  }
+
+  test("an id is another environment's, and whoever tells its key is told so", async () => {
+    const { run } = await ready();
+    expect(await run.leaseRollouts(0, 1, 0, "math")).toMatchObject({ status: "leased" });
+    await another(run);
+    expect(await run.leaseRollouts(0, 1, 0, "math")).toEqual({ status: "another_environment", name: "code_0" });
+    expect(await run.leaseRollouts(0, 1, 0, "code")).toMatchObject({ status: "leased", leases: [{ item: 0 }] });
+  });
+
+  test("a request that waited gets no lease of the environment that has its id now", async () => {
+    const { run } = await ready();
+    await leased(run, 100);
+    const waiting = run.leaseRollouts(0, 1, 30_000);
+    await expect.poll(async () => (await run.overview()).admission.waiting_environments).toBe(1);
+    await another(run);
+    expect(await waiting).toEqual({ status: "unknown_environment", registered: 0 });
+  });
 });

@@ -31,6 +31,8 @@ export interface GivenLease {
 
 export type LeaseAnswer =
   | { readonly status: "unknown_environment"; readonly registered: number }
+  /** The id is an environment's of another name and key. */
+  | { readonly status: "another_environment"; readonly name: string }
   | {
       readonly status: "leased" | "none" | "finished";
       readonly reason: Refusal | null;
@@ -96,13 +98,17 @@ export class Rollouts {
     );
   }
 
-  /** Leases for an environment, waiting up to `waitMs` for the first. A request is a sign of life. */
-  async ask(environment: number, count: number, waitMs: number): Promise<LeaseAnswer> {
+  /**
+   * Leases for an environment, waiting up to `waitMs` for the first. A request is a sign of life. Ids begin anew with a
+   * reset, so `key`, unless it is null, has to be the environment's.
+   */
+  async ask(environment: number, count: number, waitMs: number, key: string | null): Promise<LeaseAnswer> {
     const now = Date.now();
     this.expire(now);
     const { environments } = this.#host.parts();
     const known = environments.get(environment);
     if (known === undefined) return { status: "unknown_environment", registered: environments.count };
+    if (key !== null && key !== known.key) return { status: "another_environment", name: known.wandbName };
     environments.heard(known, now);
     this.#grants.asked(environment, now);
     const request = { environment, count };
@@ -232,6 +238,12 @@ export class Rollouts {
   /** Something changed: those who wait are looked after. */
   wake(): void {
     this.#waiters.wake();
+  }
+
+  /** After a reset an id is another environment's: whoever waits with one of before gets nothing under it. */
+  forgetAll(): void {
+    this.#grants.forgetAll();
+    this.#waiters.dismiss();
   }
 
   /** How admission stands. Field names are the wire's. */

@@ -40,7 +40,8 @@ export function group(lease: number | null, sequences = 2): SmallGroup {
 
 export async function lease(run: RunStub, count = 1, id = 0) {
   const answer = await run.leaseRollouts(id, count, 0);
-  if (answer.status === "unknown_environment") throw new Error("no such environment");
+  if (answer.status === "unknown_environment" || answer.status === "another_environment")
+    throw new Error("no such environment");
   return answer;
 }
 

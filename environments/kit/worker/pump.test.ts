@@ -108,6 +108,22 @@ describe("the pump", () => {
     expect(errors).toMatchObject([{ reason: "status_401", message: expect.stringContaining("LACHESIS_TOKEN") }]);
   });
 
+  test("registers again with a run that was reset, and goes on under its new id", async () => {
+    const { run, batches, pump } = setUp();
+    run.intercept = async (path, request) => {
+      if (path !== "/leases" || request > 4) return null;
+      if (request === 3) run.waiting.push(run.open());
+      return Response.json({ detail: "env_id 0 is another environment: register again" }, { status: 404 });
+    };
+    await pump();
+    expect(run.requests.slice(0, 6)).toEqual([
+      ...["POST /register-env", "POST /leases", "POST /register-env", "POST /leases", "POST /register-env"],
+      "POST /leases",
+    ]);
+    expect(run.keys).toEqual(new Set(["pumped"]));
+    expect(batches.flat()).toHaveLength(1);
+  });
+
   test("tries again to put leases on the queue", async () => {
     const { run, batches, log, pump } = setUp({ queueFails: 3 });
     run.waiting.push(run.open(), run.open());

@@ -38,12 +38,15 @@ export class Pump {
   }
 
   async run(): Promise<void> {
-    const id = await this.#register();
-    if (id === null) return;
-    while (this.#secondsLeft() >= 1) {
+    let id = await this.#register();
+    while (id !== null && this.#secondsLeft() >= 1) {
       const began = this.#runtime.now();
       const answer = await this.#leases(id);
       if (answer === null) continue;
+      if (answer === "forgotten") {
+        id = await this.#register();
+        continue;
+      }
       if (answer.status === "finished") return this.#finish(id, answer);
       if (answer.leases.length > 0) await this.#enqueue(answer.leases);
       else await this.#noLeases(answer, began);
@@ -76,9 +79,20 @@ export class Pump {
     return null;
   }
 
-  #leases(id: number): Promise<LeasesAnswer | null> {
+  /** "forgotten" when the run was reset, which has been told and waited for: the id is nobody's or another's now. */
+  async #leases(id: number): Promise<LeasesAnswer | "forgotten" | null> {
+    const { client, name: key } = this.#runtime;
     const wait = Math.min(WAIT_SECONDS, Math.floor(this.#secondsLeft()));
-    return this.#asking("leases", () => this.#runtime.client.leases(id, { count: COUNT, wait }));
+    const answer = await this.#asking("leases", () =>
+      client.leases(id, { count: COUNT, wait, key }).catch((error: unknown) => {
+        if (error instanceof ClientError && error.status === 404) return error;
+        throw error;
+      }),
+    );
+    if (!(answer instanceof ClientError)) return answer;
+    this.#tell("info", "leases", "forgotten", answer.message);
+    await this.#pause(PAUSE_SECONDS);
+    return "forgotten";
   }
 
   async #noLeases({ reason, message }: LeasesAnswer, began: number): Promise<void> {

@@ -42,6 +42,8 @@ export class FakeRun {
   readonly groups: SubmittedGroup[] = [];
   readonly registrations: unknown[] = [];
   readonly requests: string[] = [];
+  /** With which leases were asked for. */
+  readonly keys = new Set<string | null>();
   state: { version: number; state: unknown } = { version: 0, state: null };
   disconnected = 0;
   /** Given out by the next poll. */
@@ -102,7 +104,7 @@ export class FakeRun {
       case "/register-env":
         return this.#register(body);
       case "/leases":
-        return this.#giveLeases(leasesBody.parse(body).count);
+        return this.#giveLeases(leasesBody.parse(body));
       case "/info":
         return Response.json({ batch_size: 8, max_token_len: this.maxTokenLen });
       case "/disconnect-env":
@@ -132,7 +134,8 @@ export class FakeRun {
     });
   }
 
-  #giveLeases(count: number): Response {
+  #giveLeases({ count, key }: ReturnType<typeof leasesBody.parse>): Response {
+    this.keys.add(key);
     const leases = this.waiting.splice(0, count);
     const status = this.trainer === "finished" ? "finished" : leases.length > 0 ? "leased" : "none";
     const reason = { finished: "num_steps", leased: null, none: "admission" }[status];
