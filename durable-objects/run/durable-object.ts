@@ -85,8 +85,8 @@ export class Run extends DurableObject<Env> {
     const scheduleDiscard = () => this.#scheduleDiscard();
     const log: BatchHost["log"] = (...logged) => this.#log(...logged);
     const wakeEnvironments = () => this.#rollouts.wake();
-    const common = { transaction, wakeAt, drop, saveState, telemetry, parts };
-    this.#batches = new BatchDesk({ ...common, wakeEnvironments, scheduleDiscard, log });
+    const common = { transaction, wakeAt, drop, saveState, telemetry, parts, log };
+    this.#batches = new BatchDesk({ ...common, wakeEnvironments, scheduleDiscard });
     const host: RolloutHost = { ...common, wakeTrainers: () => this.#batches.wake() };
     this.#rollouts = new Rollouts(host);
     this.#policy = new PolicyDesk(host, () => this.#rollouts.wake());

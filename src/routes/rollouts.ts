@@ -87,12 +87,11 @@ rolloutRoutes.post(
   async (c) => {
     const { lease_id } = validate(c.req.param(), leaseId, "path");
     const { failure } = await jsonBody(c.req.raw, renewBody);
-    if (failure !== null) log("rollout attempt failed", c.req.param("run"), lease_id, failure);
     const change = await runStub(c).renewRollout(
       lease_id,
       failure === null
         ? null
-        : { reason: failure.reason, message: failure.message, endpointFault: failure.endpoint_fault },
+        : { reason: failure.reason, message: short(failure.message), endpointFault: failure.endpoint_fault },
     );
     if (change.status === "leased")
       return c.json({ status: "leased", lease: { ...change.lease, backlog: parsed(change.lease.backlog) } });
@@ -130,8 +129,7 @@ rolloutRoutes.post(
       const msg = `a lease that is ${outcome} needs a reason, one word in snake_case: it is counted`;
       throw unprocessable([{ type: "missing", loc: ["body", "reason"], msg, input: null }]);
     }
-    if (outcome === "failed") log("rollout failed", c.req.param("run"), lease_id, { reason, message });
-    const ending = { outcome, reason, endpointFault: endpoint_fault };
+    const ending = { outcome, reason, message: short(message), endpointFault: endpoint_fault };
     return c.json(closedOnly(await runStub(c).closeRollout(lease_id, ending), lease_id));
   },
 );
@@ -178,7 +176,6 @@ function parsed(backlog: string | null): unknown {
   return backlog === null ? null : JSON.parse(backlog);
 }
 
-function log(message: string, run: string | undefined, lease: number, failure: { reason: string; message: string }) {
-  const why = failure.message.slice(0, MAX_FAILURE_MESSAGE);
-  console.warn({ message, run: run ?? "default", lease, reason: failure.reason, why });
+function short(message: string): string {
+  return message.slice(0, MAX_FAILURE_MESSAGE);
 }

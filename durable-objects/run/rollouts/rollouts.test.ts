@@ -6,6 +6,7 @@ import { arrive, environment, group, later, lease, leased, only, outcomes, ready
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 describe("items", () => {
@@ -288,4 +289,23 @@ describe("after a reset", () => {
     await another(run);
     expect(await waiting).toEqual({ status: "unknown_environment", registered: 0 });
   });
+});
+
+test("failures and expiries are logged with run, environment and lease", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const { run } = await ready();
+  const { lease_id } = await only(run);
+  const failure = { reason: "inference_timeout", message: "no answer within 60 s", endpointFault: true };
+  await run.renewRollout(lease_id, failure);
+  await run.closeRollout(lease_id, { outcome: "failed", ...failure });
+  const lost = await only(run);
+  later(60_000);
+  await only(run);
+  const common = { run: expect.stringMatching(/^run-\d+$/), environment: 0, name: "math_0" };
+  expect(warned.mock.calls.map(([fields]: unknown[]) => fields)).toMatchObject([
+    { event: "rollout attempt failed", ...common, lease: lease_id, reason: failure.reason, why: failure.message },
+    { event: "rollout failed", ...common, lease: lease_id, reason: failure.reason, why: failure.message },
+    { event: "rollout lease expired", ...common, lease: lost.lease_id, item: 1, attempt: 1 },
+  ]);
 });

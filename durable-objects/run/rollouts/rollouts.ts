@@ -62,12 +62,13 @@ export type FollowUpAnswer =
 
 export interface Failure {
   readonly reason: string;
+  /** What happened, for the log. */
   readonly message: string;
   readonly endpointFault: boolean;
 }
 
 export type Ending =
-  | { readonly outcome: "skipped" | "failed"; readonly reason: string; readonly endpointFault: boolean }
+  | ({ readonly outcome: "skipped" | "failed" } & Omit<Failure, "message"> & Partial<Pick<Failure, "message">>)
   | { readonly outcome: "evaluated"; readonly metrics: Readonly<Record<string, number>> };
 
 /** What the desks need of the Run. */
@@ -78,6 +79,7 @@ export interface RolloutHost {
   /** Changes disk and memory together. */
   transaction<T>(change: () => T): T;
   readonly telemetry: Telemetry;
+  log(event: string, fields: Readonly<Record<string, unknown>>, level?: "info" | "warn"): void;
   /** A batch may have become possible. */
   wakeTrainers(): void;
   /** Makes sure that the Run looks after its leases at this time, in Unix milliseconds. */
@@ -146,6 +148,7 @@ export class Rollouts {
       return parts.leases.renew(lease, now + environment.leasing.leaseSeconds * 1000, endpoint);
     });
     this.#host.wakeAt(renewed.expiresAt);
+    if (failure !== null) this.#log("rollout attempt failed", lease, failure);
     const given = give(parts, renewed);
     return given === null ? { status: "no_endpoint" } : { status: "leased", lease: given };
   }
@@ -166,6 +169,7 @@ export class Rollouts {
     });
     if (ending.outcome !== "failed") parts.endpoints.succeeded(lease.endpoint);
     else if (ending.endpointFault) parts.endpoints.failed(lease.endpoint, now);
+    if (ending.outcome === "failed") this.#log("rollout failed", lease, ending);
     this.#waiters.wake();
     return { status: "closed", outcome: ending.outcome, reason, repeated: false };
   }
@@ -232,6 +236,8 @@ export class Rollouts {
         else parts.outcomes.add(lease.environment, "failed", LOST_TOO_OFTEN);
       }
     });
+    for (const lease of expired)
+      this.#log("rollout lease expired", lease, lease.attempt < LEASES_PER_ITEM ? {} : { reason: LOST_TOO_OFTEN });
     this.#waiters.wake();
   }
 
@@ -303,6 +309,12 @@ export class Rollouts {
     parts.endpoints.loaded(lease.endpoint, lease.kind, -completions(lease));
     parts.endpoints.loaded(other.id, lease.kind, completions(lease));
     return other.id;
+  }
+
+  #log(event: string, lease: Lease, { reason, message }: Partial<Pick<Failure, "reason" | "message">>): void {
+    const { id, environment, kind, item, attempt } = lease;
+    const name = this.#host.parts().environments.get(environment)?.wandbName;
+    this.#host.log(event, { environment, name, lease: id, kind, item, attempt, reason, why: message }, "warn");
   }
 
   *#serve(requests: readonly LeaseRequest[]): Generator<Served<LeaseRequest, LeaseAnswer>> {
