@@ -90,5 +90,5 @@ export class EnvironmentStatuses {
 }
 
 function weightOf(environment: Environment): number {
-  return environment.maxTokenLength * Math.max(0, environment.weight);
+  return Math.max(0, environment.maxTokenLength) * Math.max(0, environment.weight);
 }

@@ -7,6 +7,9 @@ export const SILENT_AFTER_MS = 60_000;
 /** Environments a run may have over its life. Each costs about a kilobyte of memory. */
 export const MAX_ENVIRONMENTS = 20_000;
 
+/** More counts as this much, so that sums over all environments are numbers. */
+export const MAX_WEIGHT = 1e9;
+
 /** What an environment says of itself when it registers. */
 export interface NewEnvironment {
   /** Null on the wire becomes "env". */
@@ -80,7 +83,7 @@ export class Environments {
         wandbName: row.wandb_name,
         maxTokenLength: row.max_token_length,
         groupSize: row.group_size,
-        weight: row.weight,
+        weight: Math.min(MAX_WEIGHT, row.weight),
         floor: row.floor,
         connected: row.connected === 1,
         key: row.key,
@@ -128,7 +131,8 @@ export class Environments {
    * Registers an environment, or one again that comes with a key it had before: it keeps its id, its place in its items and
    * its name, and gets the settings it asks for now. `step` is the run's.
    */
-  register(environment: NewEnvironment, now: number, step = 0): Environment {
+  register(asked: NewEnvironment, now: number, step = 0): Environment {
+    const environment = { ...asked, weight: Math.min(MAX_WEIGHT, asked.weight) };
     const known = environment.key == null ? undefined : this.#byKey.get(environment.key);
     if (known !== undefined) return this.#again(known, environment, now, step);
     const number = this.#countByName.get(environment.name) ?? 0;
