@@ -1,5 +1,12 @@
-import { type Commit, type CommittedGroup, committedRequests, type Verdict } from "../payloads.ts";
+import type { Commit, CommittedGroup, Verdict } from "../payloads.ts";
 import { retry } from "../retry.ts";
+import { UnconfirmedCommits } from "./unconfirmed-commits.ts";
+
+/**
+ * Groups of a commit at most, as many as one request may have: at about 190 bytes each, and their key, its call stays below
+ * the 32 MiB of a message.
+ */
+const MAX_GROUPS = 65_536;
 
 /** Stores a request's payloads and answers with its groups. Runs inside the transaction of the group commit of that number. */
 export type Store = (commit: number) => readonly CommittedGroup[];
@@ -13,6 +20,8 @@ export interface Counters {
 }
 
 interface PendingRequest {
+  /** How many it has. */
+  readonly groups: number;
   readonly store: Store;
   readonly resolve: (verdicts: readonly Verdict[]) => void;
   readonly reject: (error: unknown) => void;
@@ -32,6 +41,7 @@ export class Commits {
   readonly #shard: number;
   readonly #counters: Counters;
   readonly #send: (commit: Commit) => Promise<readonly (readonly Verdict[])[]>;
+  readonly #unconfirmed: UnconfirmedCommits;
   #waiting: PendingRequest[] = [];
   #lastCommitted = 0;
   #confirmed = 0;
@@ -49,12 +59,13 @@ export class Commits {
     this.#shard = shard;
     this.#counters = counters;
     this.#send = send;
+    this.#unconfirmed = new UnconfirmedCommits(storage.sql);
   }
 
-  /** Resolves when the payloads and their envelopes are durable. */
-  add(store: Store): Promise<readonly Verdict[]> {
+  /** Resolves when the payloads and envelopes of so many groups are durable. */
+  add(groups: number, store: Store): Promise<readonly Verdict[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Verdict[]>();
-    this.#waiting.push({ store, resolve, reject });
+    this.#waiting.push({ groups, store, resolve, reject });
     void this.#drain();
     return promise;
   }
@@ -79,9 +90,8 @@ export class Commits {
       // Where several come at once, more are on their way: a turn lets them in (7.9 requests a commit instead of 2.8 with 16
       // clients; longer waits gathered no more). Someone alone isn't kept waiting.
       if (this.#waiting.length > 1 || this.#lastCommitted > 1) await scheduler.wait(0);
-      const requests = this.#waiting;
+      const requests = this.#takeWaiting();
       this.#lastCommitted = requests.length;
-      this.#waiting = [];
       try {
         await this.#resendUnconfirmed();
         await this.#commit(requests);
@@ -90,6 +100,16 @@ export class Commits {
       }
     } while (this.#waiting.length > 0);
     this.#draining = null;
+  }
+
+  /** As many of those who wait as fit one commit. */
+  #takeWaiting(): PendingRequest[] {
+    let groups = 0;
+    const end = this.#waiting.findIndex((request, index) => {
+      groups += request.groups;
+      return index > 0 && groups > MAX_GROUPS;
+    });
+    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
   }
 
   async #commit(requests: readonly PendingRequest[]): Promise<void> {
@@ -140,32 +160,21 @@ export class Commits {
     requests: readonly PendingRequest[],
     groups: readonly (readonly CommittedGroup[])[],
   ): StoredCommit {
-    const { sql } = this.#storage;
     // Confirmed commits are forgotten here, in a transaction that is paid for anyway, rather than one by one.
-    sql.exec("DELETE FROM unconfirmed_commit WHERE sequence <= ?", this.#confirmed);
-    sql.exec("INSERT INTO unconfirmed_commit (sequence, requests) VALUES (?, ?)", sequence, JSON.stringify(groups));
+    this.#unconfirmed.forgetThrough(this.#confirmed);
+    this.#unconfirmed.add(sequence, groups);
     this.#counters.save();
     return { commit: { shard: this.#shard, sequence, requests: groups }, requests };
   }
 
   async #resendUnconfirmed(): Promise<void> {
     if (!this.#mayHaveUnconfirmed) return;
-    for (const { sequence, requests } of this.#unconfirmed()) {
-      const commit: Commit = { shard: this.#shard, sequence, requests };
+    for (const sequence of this.#unconfirmed.after(this.#confirmed)) {
+      const commit: Commit = { shard: this.#shard, sequence, requests: this.#unconfirmed.get(sequence) };
       await retry(() => this.#send(commit));
       this.#confirm(sequence);
     }
     this.#mayHaveUnconfirmed = false;
-  }
-
-  #unconfirmed(): { sequence: number; requests: CommittedGroup[][] }[] {
-    return this.#storage.sql
-      .exec<{ sequence: number; requests: string }>(
-        "SELECT sequence, requests FROM unconfirmed_commit WHERE sequence > ? ORDER BY sequence",
-        this.#confirmed,
-      )
-      .toArray()
-      .map(({ sequence, requests }) => ({ sequence, requests: committedRequests.parse(JSON.parse(requests)) }));
   }
 
   /** A confirmation may come late, when a commit was sent twice. */

@@ -28,7 +28,8 @@ test("a commit that the Run may not have got is sent again after the object was 
   await runInDurableObject(shard, (_instance, { storage }) => {
     const groups = [[{ ...envelope, payload: 2, rows: 1, bytes: 1 }]];
     storage.sql.exec("INSERT INTO payload_row (id, bytes) VALUES (?, ?)", rowId(2, 0), new Uint8Array([98]));
-    storage.sql.exec("INSERT INTO unconfirmed_commit (sequence, requests) VALUES (2, ?)", JSON.stringify(groups));
+    const bytes = new TextEncoder().encode(JSON.stringify(groups));
+    storage.sql.exec("INSERT INTO commit_part (sequence, part, bytes) VALUES (2, 0, ?)", bytes);
     storage.sql.exec("UPDATE shard SET next_payload = 3, next_commit = 3");
   });
   await evictDurableObject(shard);

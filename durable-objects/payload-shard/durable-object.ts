@@ -65,7 +65,7 @@ export class PayloadShard extends DurableObject<Env> {
    */
   async submit(groups: readonly SmallGroup[]): Promise<readonly Verdict[]> {
     if (this.#refuses()) return groups.map(() => ({ status: "disk_full" }));
-    return this.#commits.add(() =>
+    return this.#commits.add(groups.length, () =>
       groups.map(({ row, ...group }) => {
         const payload = this.#takePayload();
         writeRow(this.#sql, payload, 0, row);
@@ -85,7 +85,7 @@ export class PayloadShard extends DurableObject<Env> {
       },
       writeRow: (payload, row, bytes) => writeRow(this.#sql, payload, row, bytes),
       commit: (groups: readonly CommittedGroup[]) =>
-        this.#commits.add((commit) => {
+        this.#commits.add(groups.length, (commit) => {
           for (const { payload } of groups) {
             this.#sql.exec("UPDATE upload SET commit_sequence = ? WHERE payload = ?", commit, payload);
           }

@@ -14,4 +14,15 @@ export const migrations: Migrations = [
       next_commit INTEGER NOT NULL
     )`);
   },
+  (sql) => {
+    // A row has to stay below 2 MB, so a commit of many groups has several: together the JSON that was one row before.
+    sql.exec(`CREATE TABLE commit_part (
+      sequence INTEGER NOT NULL,
+      part INTEGER NOT NULL,
+      bytes BLOB NOT NULL,
+      PRIMARY KEY (sequence, part)
+    ) WITHOUT ROWID`);
+    sql.exec("INSERT INTO commit_part SELECT sequence, 0, CAST(requests AS BLOB) FROM unconfirmed_commit");
+    sql.exec("DROP TABLE unconfirmed_commit");
+  },
 ];

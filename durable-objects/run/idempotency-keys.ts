@@ -1,5 +1,5 @@
 import type { Verdict } from "../payloads.ts";
-import { readVerdicts } from "./verdicts.ts";
+import { readVerdicts, writeVerdicts } from "./verdicts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -34,7 +34,7 @@ export class IdempotencyKeys {
       dayOf(now),
       key,
       verdicts.length,
-      allReceived ? null : JSON.stringify(verdicts),
+      allReceived ? null : writeVerdicts(verdicts),
     );
   }
 

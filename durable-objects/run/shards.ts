@@ -1,5 +1,5 @@
 import { type Commit, type PayloadAddress, payloadAddress, type Verdict } from "../payloads.ts";
-import { readCommitVerdicts } from "./verdicts.ts";
+import { readCommitVerdicts, writeCommitVerdicts } from "./verdicts.ts";
 
 type ShardRow = {
   shard: number;
@@ -66,7 +66,7 @@ export class Shards {
       commit_sequence: commit.sequence,
       last_payload: payloads.reduce((highest, payload) => Math.max(highest, payload), before?.last_payload ?? 0),
       next_age: this.#nextAge,
-      verdicts: allReceived ? null : JSON.stringify(answers),
+      verdicts: allReceived ? null : writeCommitVerdicts(answers),
       latest: latest === null ? (before?.latest ?? null) : JSON.stringify(latest),
     };
     this.#sql.exec(

@@ -26,12 +26,46 @@ export function repeated(verdicts: readonly Verdict[]): Verdict[] {
   });
 }
 
+/** Verdicts of several requests as they are stored: each different one once, and for each [request][group] which it is. */
+const packed = z.object({ verdicts: z.array(verdict), requests: z.array(z.array(z.int().nonnegative())) });
+
+/**
+ * The text under which verdicts of several requests are stored. Those of the 65,536 groups that a commit has at most fit a
+ * row of 2 MB: most are alike, and those that differ differ by the size of their group, which a body holds few of.
+ */
+export function writeCommitVerdicts(answers: readonly (readonly Verdict[])[]): string {
+  const numbers = new Map<string, number>();
+  const requests = answers.map((verdicts) =>
+    verdicts.map((verdict) => {
+      const text = JSON.stringify(verdict);
+      const number = numbers.get(text) ?? numbers.size;
+      numbers.set(text, number);
+      return number;
+    }),
+  );
+  return `{"verdicts":[${[...numbers.keys()].join(",")}],"requests":${JSON.stringify(requests)}}`;
+}
+
+/** The text under which those of one request are stored. */
+export function writeVerdicts(verdicts: readonly Verdict[]): string {
+  return writeCommitVerdicts([verdicts]);
+}
+
 /** Verdicts of one request, as they were stored. */
 export function readVerdicts(json: string): Verdict[] {
-  return z.array(verdict).parse(JSON.parse(json));
+  const stored: unknown = JSON.parse(json);
+  // As earlier releases stored them.
+  if (Array.isArray(stored)) return z.array(verdict).parse(stored);
+  return unpack(stored).flat();
 }
 
 /** Verdicts of several requests, [request][group]. */
 export function readCommitVerdicts(json: string): Verdict[][] {
-  return z.array(z.array(verdict)).parse(JSON.parse(json));
+  const stored: unknown = JSON.parse(json);
+  return Array.isArray(stored) ? z.array(z.array(verdict)).parse(stored) : unpack(stored);
+}
+
+function unpack(stored: unknown): Verdict[][] {
+  const { verdicts, requests } = packed.parse(stored);
+  return requests.map((request) => request.flatMap((number) => verdicts[number] ?? []));
 }

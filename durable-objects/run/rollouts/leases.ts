@@ -1,5 +1,5 @@
 import type { Verdict } from "../../payloads.ts";
-import { readVerdicts } from "../verdicts.ts";
+import { readVerdicts, writeVerdicts } from "../verdicts.ts";
 
 export type Kind = "train" | "evaluate";
 
@@ -152,7 +152,7 @@ export class Leases {
       reason,
       now,
       verdicts.length,
-      allReceived ? null : JSON.stringify(verdicts),
+      allReceived ? null : writeVerdicts(verdicts),
       lease.id,
     );
     this.#open.delete(lease.id);
