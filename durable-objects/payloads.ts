@@ -100,6 +100,8 @@ export type Verdict =
   /** The object's disk holds as much as it may. */
   | { readonly status: "disk_full" }
   | { readonly status: "larger_than_batch"; readonly sequences: number; readonly batchSize: number }
+  /** The run tells requests by their contents, and this one came without their name. */
+  | { readonly status: "contents_wanted" }
   /** A copy for a fork that is over: the run was reset meanwhile. */
   | { readonly status: "fork_is_over" }
   /** Another group of the same request was refused, and a request is taken whole or not at all. */

@@ -233,6 +233,27 @@ describe("exactly once over HTTP", () => {
     expect(JSON.parse((await call("GET", `/runs/${run}/status`)).text)).toMatchObject({ queue_size: 3 });
   });
 
+  test("deduplicate is in force with the answer of a register, and no longer than the run, whatever was known before", async () => {
+    const run = freshRun();
+    const large = { ...GROUP, notes: "x".repeat(3_000_000) };
+    const bodies = ["/scored_data", "/scored_data_list"].flatMap((path) =>
+      [GROUP, large].map((body) => ({ path, body: path.endsWith("list") ? [body] : body })),
+    );
+    for (const deduplicate of [false, true, false]) {
+      await call("POST", `/runs/${run}/register`, { ...settings, batch_size: 64, deduplicate });
+      const repeated = [];
+      for (const { path, body } of bodies) {
+        await call("POST", `/runs/${run}${path}`, body);
+        const again = await call("POST", `/runs/${run}${path}`, body);
+        repeated.push(again.headers.get("lachesis-repeated") === "true");
+      }
+      expect(repeated).toEqual(bodies.map(() => deduplicate));
+      const { queue_size: groups } = JSON.parse((await call("GET", `/runs/${run}/status`)).text);
+      expect(groups).toBe(bodies.length * (deduplicate ? 1 : 2));
+      await call("GET", `/runs/${run}/reset_data`);
+    }
+  });
+
   test("a full queue answers 503 with Retry-After, which stock environments obey", async () => {
     const run = freshRun();
     await call("POST", `/runs/${run}/register`, { ...settings, max_queue_sequences: 4 });

@@ -1,5 +1,20 @@
-import type { Verdict } from "../payloads.ts";
+import type { CommittedGroup, Verdict } from "../payloads.ts";
 import { readVerdicts, writeVerdicts } from "./verdicts.ts";
+
+/** What keys begin with that are made of a request's contents; see {@link keyOf}. */
+const CONTENTS = "c:";
+
+/**
+ * What tells a request if it comes again: a key or a lease that its client named, or, in a run that deduplicates, its
+ * contents. `wanted`: only they can tell it, and they weren't named.
+ */
+export function keyOf(
+  { key, lease }: Pick<CommittedGroup, "key" | "lease">,
+  deduplicate: boolean,
+): { readonly key: string | null; readonly wanted: boolean } {
+  const isContents = key?.startsWith(CONTENTS) ?? false;
+  return { key: isContents && !deduplicate ? null : key, wanted: deduplicate && key === null && lease === null };
+}
 
 const DAY_MS = 24 * 3_600_000;
 

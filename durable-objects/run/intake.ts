@@ -3,7 +3,7 @@ import type { Discards } from "./discards.ts";
 import type { Environments } from "./environments.ts";
 import { filterReason, NO_FILTERS } from "./filters.ts";
 import type { ForkProgress } from "./fork-progress.ts";
-import type { IdempotencyKeys } from "./idempotency-keys.ts";
+import { type IdempotencyKeys, keyOf } from "./idempotency-keys.ts";
 import type { FullReason } from "./losses.ts";
 import { type KeptGroup, keep, type Queue } from "./queue.ts";
 import type { Rollouts } from "./rollouts/rollouts.ts";
@@ -94,7 +94,9 @@ export class Intake {
 
   /** A request is taken whole or not at all: the verdicts if one of its groups can't be, else null. */
   #refusal(groups: readonly CommittedGroup[], now: number): readonly Verdict[] | null {
-    const { lease, key } = groups[0] ?? { lease: null, key: null };
+    const request = groups[0] ?? { lease: null, key: null };
+    const { lease } = request;
+    const { key, wanted } = keyOf(request, this.#host.parts().state.registration?.deduplicate === true);
     // What was taken before is answered as then, whatever has changed since.
     const before = key === null ? null : this.#host.parts().keys.find(key, now);
     if (before !== null) {
@@ -104,6 +106,7 @@ export class Intake {
     }
     const copies = this.#host.parts().fork.judge(groups);
     if (copies !== null) return copies;
+    if (wanted) return groups.map(() => ({ status: "contents_wanted" }));
     const judged = lease === null ? null : this.#host.rollouts.judge(lease, groups);
     if (judged !== null) return judged;
     // Groups under a lease had their room kept, and those of a fork have had theirs.
@@ -146,7 +149,7 @@ export class Intake {
       return queue.add(kept, groupSize);
     });
     if (lease !== null) this.#host.rollouts.submitted(lease.lease, verdicts, now);
-    const key = groups[0]?.key ?? null;
+    const { key } = keyOf(groups[0] ?? { lease: null, key: null }, state.registration?.deduplicate === true);
     if (key !== null) keys.add(key, verdicts, now);
     fork.advance(groups);
     return verdicts;

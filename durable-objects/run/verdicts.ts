@@ -10,6 +10,7 @@ const verdict: z.ZodType<Verdict> = z.discriminatedUnion("status", [
   z.object({ status: z.literal("queue_full"), message: z.string() }),
   z.object({ status: z.literal("disk_full") }),
   z.object({ status: z.literal("larger_than_batch"), sequences: z.int(), batchSize: z.int() }),
+  z.object({ status: z.literal("contents_wanted") }),
   z.object({ status: z.literal("fork_is_over") }),
   z.object({ status: z.literal("refused_with_request") }),
   z.object({ status: z.literal("key_reused"), groups: z.int() }),

@@ -32,12 +32,15 @@ export class Destination {
     const groups = this.#upload === null ? smallGroups(pieces) : null;
     if (groups !== null) return this.#shard.submit(key === null ? groups : groups.map((group) => ({ ...group, key })));
     await this.send(pieces);
-    return (await this.#upload?.commit(key)) ?? [];
+    const verdicts = await this.#upload?.commit(key);
+    this.close();
+    return verdicts ?? [];
   }
 
   /** An upload that was not committed is given up. */
   close(): void {
     this.#upload?.[Symbol.dispose]();
+    this.#upload = null;
   }
 }
 

@@ -6,7 +6,7 @@ import { settingsOf } from "../settings.ts";
 export interface RunSettings {
   /** How many shards the run spreads its payloads over. */
   readonly shards: number;
-  /** Whether requests without a key are told by their contents. */
+  /** Whether requests without a key are told by their contents. The Run itself says so where this is out of date. */
   readonly deduplicate: boolean;
 }
 
@@ -26,15 +26,16 @@ const known = new Map<string, { settings: RunSettings; until: number }>();
  */
 export async function settingsOfRun(c: Context<AppEnv>, run: string): Promise<RunSettings> {
   const heard = known.get(run);
-  if (heard === undefined) return ask(c, run);
+  if (heard === undefined) return askRun(c, run);
   if (heard.until < Date.now()) {
     heard.until = Date.now() + FRESH_MS;
-    c.executionCtx.waitUntil(ask(c, run));
+    c.executionCtx.waitUntil(askRun(c, run));
   }
   return heard.settings;
 }
 
-async function ask(c: Context<AppEnv>, run: string): Promise<RunSettings> {
+/** The same as the Run knows it now; what this instance knows where it can't be asked. */
+export async function askRun(c: Context<AppEnv>, run: string): Promise<RunSettings> {
   const fallback = { shards: settingsOf(c.env).payloadShards, deduplicate: false };
   try {
     const registration = await c.env.RUN.getByName(run).registration();

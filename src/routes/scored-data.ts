@@ -5,7 +5,7 @@ import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { describe } from "../docs/describe.ts";
 import { requestOrigin } from "../ingest/request-origin.ts";
-import { settingsOfRun } from "../ingest/run-settings.ts";
+import { askRun, settingsOfRun } from "../ingest/run-settings.ts";
 import { chooseShard } from "../ingest/shard-choice.ts";
 import { diskFull, submitBody } from "../ingest/submission.ts";
 import { runOf } from "../runs.ts";
@@ -76,15 +76,23 @@ async function submit(c: Context<AppEnv>, mode: "group" | "list"): Promise<reado
     bodyLimit: settingsOf(c.env).bodyLimit,
     shard: stub,
     origin,
-    deduplicate: deduplicate && origin.lease === null && origin.key === null,
+    deduplicate,
+    askWhetherDeduplicate: async () => (await askRun(c, run)).deduplicate,
   });
   refuseFull(verdicts);
   refuseOversized(verdicts, mode);
   refuseLease(verdicts);
   refuseReused(verdicts);
+  assertTaken(verdicts);
   const [first] = verdicts;
   if (first !== undefined && "repeated" in first) c.header("Lachesis-Repeated", "true");
   return verdicts;
+}
+
+/** Nothing is called received that isn't. @throws for a verdict that has no answer of its own above. */
+function assertTaken(verdicts: readonly Verdict[]): void {
+  const other = verdicts.find(({ status }) => !["received", "buffered", "filtered"].includes(status));
+  if (other !== undefined) throw new Error(`a submission was not taken: ${other.status}`);
 }
 
 /** @throws ApiError 503 when the run, or the disk, holds as much as it may. */

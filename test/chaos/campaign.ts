@@ -40,9 +40,6 @@ export interface Verdict {
   readonly history: History | null;
 }
 
-/** From registering on, until every part of the server has heard of it. */
-const SETTLED_MS = 3_000;
-
 /** Share of the shards' calls to the Run that fail. */
 const COMMIT_FAULTS = 0.03;
 
@@ -101,7 +98,6 @@ async function play(stage: Stage, { seed, seconds }: CampaignOptions): Promise<H
   // Every other seed: a run that tells requests by their contents must not hide that it lost sight of their keys.
   const deduplicates = seed % 2 === 0;
   const environments = await setUp(client, deduplicates);
-  if (deduplicates) await pause(SETTLED_MS);
   const wire = (name: string) => new Wire(through, name, new Random(seed, name), recorder);
 
   let phase: "wild" | "ending" | "draining" = "wild";
