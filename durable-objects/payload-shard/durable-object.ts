@@ -23,10 +23,11 @@ export interface SmallGroup extends Envelope {
   readonly bytes: number;
 }
 
+/** Least time between two calls that ask the Run for room. */
+const ASK_FOR_ROOM_EVERY_MS = 1_000;
+
 /** How long a commit may stay unconfirmed before the shard looks after it unasked. */
 const RESEND_AFTER_MS = 30_000;
-
-const SAYS_FULL_EVERY_MS = 5_000;
 
 /** Holds payload bytes of one run, and hands their envelopes to the Run once the bytes are durable. */
 export class PayloadShard extends DurableObject<Env> {
@@ -35,8 +36,8 @@ export class PayloadShard extends DurableObject<Env> {
   #nextPayload: number;
   #nextCommit: number;
   #alarmIsSet = false;
+  #askedForRoomAt = 0;
   readonly #diskLimit: number;
-  #saidFullAt = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -64,7 +65,7 @@ export class PayloadShard extends DurableObject<Env> {
    * A group that doesn't fit one row comes through {@link openUpload}.
    */
   async submit(groups: readonly SmallGroup[]): Promise<readonly Verdict[]> {
-    if (this.#refuses()) return groups.map(() => ({ status: "disk_full" }));
+    if (this.#isFull()) return groups.map(() => ({ status: "disk_full" }));
     return this.#commits.add(groups.length, () =>
       groups.map(({ row, ...group }) => {
         const payload = this.#takePayload();
@@ -76,7 +77,7 @@ export class PayloadShard extends DurableObject<Env> {
 
   /** Begins a request that is larger than one row; null if the disk holds as much as it may. */
   openUpload(): Upload | null {
-    if (this.#refuses()) return null;
+    if (this.#isFull()) return null;
     return new Upload({
       begin: () => {
         const payload = this.#takePayload();
@@ -127,15 +128,21 @@ export class PayloadShard extends DurableObject<Env> {
     await this.#commits.resend();
   }
 
-  /** Whether the disk holds as much as it may. The Run hears of it now and then: it explains what a trainer waits for. */
-  #refuses(): boolean {
+  #isFull(): boolean {
     if (this.#sql.databaseSize < this.#diskLimit) return false;
-    const now = Date.now();
-    if (now - this.#saidFullAt < SAYS_FULL_EVERY_MS) return true;
-    this.#saidFullAt = now;
-    const { run } = shardOf(this.ctx.id);
-    this.ctx.waitUntil(this.env.RUN.getByName(run).shardIsFull());
+    this.#askForRoom();
     return true;
+  }
+
+  /** Lets the Run know that what nobody waits for has to go. */
+  #askForRoom(): void {
+    const now = Date.now();
+    if (now < this.#askedForRoomAt + ASK_FOR_ROOM_EVERY_MS) return;
+    this.#askedForRoomAt = now;
+    const { run, shard } = shardOf(this.ctx.id);
+    const asked = this.env.RUN.getByName(run).makeRoom(shard);
+    // Whoever is refused next asks again.
+    this.ctx.waitUntil(asked.catch(() => undefined));
   }
 
   #takePayload(): number {

@@ -148,12 +148,6 @@ export class Run extends DurableObject<Env> {
     return this.#environmentDesk.evaluations(before, limit);
   }
 
-  /** A shard refused groups, as its disk holds as much as it may. */
-  shardIsFull(): void {
-    this.#intake.full("disk_full");
-    this.#wakeAll();
-  }
-
   /** Queues the groups of a shard's commit. A commit taken before changes nothing and gets the same verdicts. */
   commit(commit: Commit): readonly (readonly Verdict[])[] {
     return this.#intake.commit(commit);
@@ -249,6 +243,14 @@ export class Run extends DurableObject<Env> {
     return this.#parts.droppedGroups.get(age);
   }
 
+  /** A shard refused groups, as its disk is full: what it keeps to be looked at alone goes. */
+  makeRoom(shard: number): void {
+    this.#transaction(() => this.#discardAll(this.#parts.droppedGroups.forgetShard(shard)));
+    this.#scheduleDiscard();
+    this.#intake.full("disk_full");
+    this.#wakeAll();
+  }
+
   /** What Prometheus is told. */
   metrics(): RunMetrics {
     const run = this.overview();
@@ -332,7 +334,7 @@ export class Run extends DurableObject<Env> {
     this.#rollouts.expire(now);
     this.#parts.leases.purge(now);
     this.#parts.keys.purge(now);
-    for (const { shard, payload } of this.#parts.droppedGroups.expire(now)) this.#discards.add(shard, payload);
+    this.#discardAll(this.#parts.droppedGroups.expire(now, this.#diskLimit));
     this.#batches.wake();
     const run = nameOf(this.ctx.id);
     const shard = (number: number) => this.env.PAYLOAD_SHARD.getByName(shardName(run, number));
@@ -393,6 +395,10 @@ export class Run extends DurableObject<Env> {
       this.#log("group dropped", { group: group.age, environment: group.environment, reason });
     }
     this.#scheduleDiscard();
+  }
+
+  #discardAll(groups: readonly PayloadAddress[]): void {
+    for (const { shard, payload } of groups) this.#discards.add(shard, payload);
   }
 
   #scheduleDiscard(): void {

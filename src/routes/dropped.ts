@@ -16,7 +16,8 @@ droppedRoutes.get(
   "/dropped",
   describe({
     summary: "Groups that came into no batch, and why",
-    description: "Stale ones and those that the run's filters dropped: the last 1,000 of the last hour, newest first.",
+    description:
+      "Stale ones and those that the run's filters dropped: the last 1,000 of the last hour, 64 MiB at most, newest first.",
     tag: "run",
     action: "read",
     query: droppedQuery,
