@@ -4,6 +4,7 @@ import type { AppEnv } from "../app-env.ts";
 import { type Settings, settingsOf } from "../settings.ts";
 import { ApiError } from "../wire/api-error.ts";
 import { DEFAULT_RUN } from "../wire/names.ts";
+import { refuseForeignPages } from "./foreign-page.ts";
 import { type Action, mayDo } from "./roles.ts";
 import { ANY_RUN, type Claims, verifyToken } from "./token.ts";
 
@@ -15,7 +16,8 @@ const CHALLENGE = { "www-authenticate": 'Basic realm="lachesis", Bearer realm="l
 
 /**
  * Lets a request through that may do `action` in the run its path names. Fails closed.
- * @throws ApiError 503 when no secret is set, 401 without a valid token, 403 with one for something else.
+ * @throws ApiError 503 when no secret is set, 401 without a valid token, 403 with one for something else, or when a
+ * browser sends what another origin's page asked for.
  */
 export function access(action: Action) {
   return createMiddleware<AppEnv>(async (c, next) => {
@@ -27,14 +29,17 @@ export function access(action: Action) {
 /** As {@link access}, for a run that the request names elsewhere than in its path. */
 export async function authorizeFor(c: Context<AppEnv>, action: Action, run: string): Promise<void> {
   const settings = settingsOf(c.env);
-  if (settings.allowAnonymous) return;
+  if (settings.allowAnonymous) return refuseForeignPages(c.req.raw);
   if (settings.secrets.length === 0) {
     throw new ApiError(
       503,
       "no AUTH_SECRET is set, so nobody can be let in: `npx wrangler secret put AUTH_SECRET`, then mint tokens with `npx lachesis token`",
     );
   }
-  const { token, claims } = await authenticate(c.req.header("authorization"), settings);
+  const authorization = c.req.header("authorization");
+  // A browser sends the password it was given once along with whatever any page asks for. Reading shows such a page nothing.
+  if (action !== "read" && isBasic(authorization)) refuseForeignPages(c.req.raw);
+  const { token, claims } = await authenticate(authorization, settings);
   authorize(claims, action, run);
   await limitRate(c.env.RATE_LIMIT, token);
 }
@@ -84,6 +89,10 @@ function authorize(claims: Claims, action: Action, run: string): void {
   if (!mayDo(claims.role, action)) {
     throw new ApiError(403, `the role ${claims.role} may not ${action} here`);
   }
+}
+
+function isBasic(authorization: string | undefined): boolean {
+  return authorization?.trim().toLowerCase().startsWith("basic ") ?? false;
 }
 
 /** The token of `Bearer TOKEN`, or the password of `Basic base64(user:TOKEN)`; the user is not looked at. */
