@@ -23,25 +23,32 @@ const ROUTES: readonly (readonly [method: string, path: string, roles: readonly 
   ["GET", "/status-env", ["environment", "admin"]],
   ["POST", "/scored_data", ["environment", "admin"]],
   ["POST", "/scored_data_list", ["environment", "admin"]],
-  ["POST", "/batches/1/ack", ["trainer", "admin"]],
-  ["POST", "/batches/1/release", ["trainer", "admin"]],
-  ["GET", "/batches/1", ["trainer", "admin"]],
+  ["POST", "/batches/:batch_id/ack", ["trainer", "admin"]],
+  ["POST", "/batches/:batch_id/release", ["trainer", "admin"]],
+  ["GET", "/batches/:batch_id", ["trainer", "admin"]],
   ["GET", "/metrics", ["environment", "trainer", "viewer", "admin"]],
   ["POST", "/fork", ["trainer", "admin"]],
   ["GET", "/dropped", ["environment", "trainer", "viewer", "admin"]],
-  ["GET", "/dropped/1", ["environment", "trainer", "viewer", "admin"]],
+  ["GET", "/dropped/:group", ["environment", "trainer", "viewer", "admin"]],
   ["POST", "/policy", ["trainer", "admin"]],
   ["GET", "/policy", ["environment", "trainer", "viewer", "admin"]],
   ["GET", "/leases", ["environment", "trainer", "viewer", "admin"]],
   ["POST", "/leases", ["environment", "admin"]],
-  ["POST", "/leases/1/renew", ["environment", "admin"]],
-  ["POST", "/leases/1/close", ["environment", "admin"]],
-  ["POST", "/leases/1/backlog", ["environment", "admin"]],
+  ["POST", "/leases/:lease_id/renew", ["environment", "admin"]],
+  ["POST", "/leases/:lease_id/close", ["environment", "admin"]],
+  ["POST", "/leases/:lease_id/backlog", ["environment", "admin"]],
   ["GET", "/environments", ["environment", "trainer", "viewer", "admin"]],
-  ["GET", "/environments/0/state", ["environment", "admin"]],
-  ["PUT", "/environments/0/state", ["environment", "admin"]],
+  ["GET", "/environments/:env_id/state", ["environment", "admin"]],
+  ["PUT", "/environments/:env_id/state", ["environment", "admin"]],
   ["GET", "/evaluations", ["environment", "trainer", "viewer", "admin"]],
 ];
+/** Where a run's routes stand, and which run that is. */
+const PREFIXES = [
+  ["/runs/math", "math"],
+  ["/runs/math/as/first", "math"],
+  ["", "default"],
+] as const;
+const OPEN = ["/health", "/openapi.json", "/docs"];
 const ROLES: readonly Role[] = ["environment", "trainer", "viewer", "admin"];
 
 async function status(
@@ -59,34 +66,45 @@ async function bearer(role: Role, run: string, exp = IN_AN_HOUR, secret = SECRET
   return `Bearer ${await signToken({ run, role, exp }, secret)}`;
 }
 
-describe.each(ROUTES)("%s %s", (method, path, allowed) => {
-  const below = `/runs/math${path}`;
-
-  test.each(ROLES)("the role %s, in its run, in every run and in another", async (role) => {
-    for (const run of ["math", "*"]) {
-      const answered = await status(method, below, await bearer(role, run));
-      if (allowed.includes(role)) expect([401, 403]).not.toContain(answered);
-      else expect(answered).toBe(403);
-    }
-    expect(await status(method, below, await bearer(role, "code"))).toBe(403);
+test("no route is without its rights, below any prefix", () => {
+  const served = app.routes.flatMap(({ method, path }) => (method === "ALL" ? [] : [`${method} ${path}`]));
+  const known = PREFIXES.flatMap(([prefix]) => {
+    const below = prefix.replace("math", ":run").replace("first", ":label");
+    return ROUTES.map(([method, path]) => `${method} ${path === "/" ? below || "/" : `${below}${path}`}`);
   });
+  expect(new Set(served)).toEqual(new Set([...known, ...OPEN.map((path) => `GET ${path}`)]));
+});
 
-  test("nobody without a token that is valid now", async () => {
-    const good = await bearer("admin", "math");
-    const refused: Record<string, string | null> = {
-      none: null,
-      expired: await bearer("admin", "math", AN_HOUR_AGO),
-      "signed with another secret": await bearer("admin", "math", IN_AN_HOUR, OTHER),
-      // Not in the last character: some of its bits are padding and count for nothing.
-      tampered: `${good.slice(0, -9)}${good.at(-9) === "A" ? "B" : "A"}${good.slice(-8)}`,
-      "not a token": "Bearer hello",
-      "another scheme": good.replace("Bearer", "Token"),
-      "Basic without a password": `Basic ${btoa("x:")}`,
-      "Basic that is not base64": "Basic ***",
-    };
-    for (const [what, authorization] of Object.entries(refused)) {
-      expect(await status(method, below, authorization), what).toBe(401);
-    }
+describe.each(PREFIXES)("below %j, in the run %s", (prefix, run) => {
+  describe.each(ROUTES)("%s %s", (method, route, allowed) => {
+    const path = `${prefix}${route.replaceAll(/:\w+/g, "1")}`;
+
+    test.each(ROLES)("the role %s, in its run, in every run and in another", async (role) => {
+      for (const good of [run, "*"]) {
+        const answered = await status(method, path, await bearer(role, good));
+        if (allowed.includes(role)) expect([401, 403]).not.toContain(answered);
+        else expect(answered).toBe(403);
+      }
+      expect(await status(method, path, await bearer(role, "code"))).toBe(403);
+    });
+
+    test("nobody without a token that is valid now", async () => {
+      const good = await bearer("admin", run);
+      const refused: Record<string, string | null> = {
+        none: null,
+        expired: await bearer("admin", run, AN_HOUR_AGO),
+        "signed with another secret": await bearer("admin", run, IN_AN_HOUR, OTHER),
+        // Not in the last character: some of its bits are padding and count for nothing.
+        tampered: `${good.slice(0, -9)}${good.at(-9) === "A" ? "B" : "A"}${good.slice(-8)}`,
+        "not a token": "Bearer hello",
+        "another scheme": good.replace("Bearer", "Token"),
+        "Basic without a password": `Basic ${btoa("x:")}`,
+        "Basic that is not base64": "Basic ***",
+      };
+      for (const [what, authorization] of Object.entries(refused)) {
+        expect(await status(method, path, authorization), what).toBe(401);
+      }
+    });
   });
 });
 
@@ -95,7 +113,7 @@ test("a token goes as the password of Basic too", async () => {
   expect(await status("GET", "/runs/math/status", `Basic ${btoa(`x:${token}`)}`)).toBe(200);
 });
 
-test.each(["/health", "/openapi.json", "/docs"])("%s is open to everyone", async (path) => {
+test.each(OPEN)("%s is open to everyone", async (path) => {
   expect(await status("GET", path, null)).toBe(200);
 });
 
