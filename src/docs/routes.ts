@@ -1,8 +1,9 @@
 import { Hono } from "hono";
-import { generateSpecs } from "hono-openapi";
+import { generateSpecs, resolver } from "hono-openapi";
+import { z } from "zod";
 import type { AppEnv } from "../app-env.ts";
 import { answers } from "../wire/messages.ts";
-import { describe } from "./describe.ts";
+import { describe, ERROR_SCHEMA } from "./describe.ts";
 import { referencePage } from "./page.ts";
 
 const documentation = {
@@ -32,21 +33,38 @@ const documentation = {
 
 /** What is open to everyone: it tells of the API and never of a run. */
 export function docsRoutes(api: Hono<AppEnv>): Hono<AppEnv> {
+  const routes = new Hono<AppEnv>({ strict: false });
   const documented = new Hono<AppEnv>({ strict: false });
-  documented.get(
+  routes.get(
     "/health",
     describe({ summary: "Whether the server answers", tag: "server", action: null, answer: answers.health }),
     (c) => c.json({ status: "ok" }),
   );
+  routes.get(
+    "/openapi.json",
+    describe({ summary: "This reference, for programs", tag: "server", action: null, answer: z.looseObject({}) }),
+    async (c) => c.json(await specs(documented)),
+  );
+  routes.get(
+    "/docs",
+    describe({ summary: "This reference, as a page", tag: "server", action: null, answer: "html" }),
+    async (c) => {
+      c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
+      return c.html(referencePage(await specs(documented)));
+    },
+  );
+  documented.route("/", routes);
   documented.route("/", api);
-  const specs = () => generateSpecs(documented, { documentation, defaultValidationErrorResponse: false });
-
-  const routes = new Hono<AppEnv>({ strict: false });
-  routes.get("/health", (c) => c.json({ status: "ok" }));
-  routes.get("/openapi.json", async (c) => c.json(await specs()));
-  routes.get("/docs", async (c) => {
-    c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
-    return c.html(referencePage(await specs()));
-  });
   return routes;
+}
+
+async function specs(documented: Hono<AppEnv>): ReturnType<typeof generateSpecs> {
+  const { schema } = await resolver(answers.error).toOpenAPISchema();
+  const components = { ...documentation.components, schemas: { [ERROR_SCHEMA]: schema } };
+  return generateSpecs(documented, {
+    documentation: { ...documentation, components },
+    defaultValidationErrorResponse: false,
+    // Or /openapi.json would pass for a file.
+    excludeStaticFile: false,
+  });
 }

@@ -98,6 +98,11 @@ function sliceOf(rank: number | undefined, worldSize: number | undefined, lease:
   return { rank, worldSize };
 }
 
+const CHANGE_REFUSALS = {
+  404: "no batch has that id",
+  409: "it isn't this trainer's: another one holds it, or it was handed out or opened again since",
+};
+
 /** What a batch with a lease says of itself; a plain one has no room for it, as clients know its shape. */
 function leaseFields({ id, step, leaseUntil, epoch }: Taken["batch"], slice: Slice | null): string {
   const part = slice === null ? "" : `,"rank":${slice.rank},"world_size":${slice.worldSize}`;
@@ -111,8 +116,11 @@ batchRoutes.post(
     description: "The trainer has learned from it: it is never served again. Twice is the same as once.",
     tag: "trainer",
     action: "train",
+    path: batchId,
     body: ackBody,
+    isBodyOptional: true,
     answer: batchChange,
+    refusals: CHANGE_REFUSALS,
   }),
   access("train"),
   async (c) => {
@@ -130,8 +138,11 @@ batchRoutes.post(
     description: "It is served again, under the same id, before any new one.",
     tag: "trainer",
     action: "train",
+    path: batchId,
     body: releaseBody,
+    isBodyOptional: true,
     answer: batchChange,
+    refusals: CHANGE_REFUSALS,
   }),
   access("train"),
   async (c) => {
@@ -149,7 +160,9 @@ batchRoutes.get(
     description: "While it is kept. Changes nothing.",
     tag: "trainer",
     action: "train",
-    answer: answers.batch,
+    path: batchId,
+    answer: answers.keptBatch,
+    refusals: { 404: "no such batch is kept" },
   }),
   access("train"),
   async (c) => {

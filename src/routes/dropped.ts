@@ -37,7 +37,14 @@ droppedRoutes.get(
 
 droppedRoutes.get(
   "/dropped/:group",
-  describe({ summary: "One of them, whole", tag: "run", action: "read", answer: group.partial() }),
+  describe({
+    summary: "One of them, whole",
+    tag: "run",
+    action: "read",
+    path: droppedId,
+    answer: group.partial(),
+    refusals: { 404: "no such group is kept" },
+  }),
   access("read"),
   async (c) => {
     const { group: age } = validate(c.req.param(), droppedId, "path");

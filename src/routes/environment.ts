@@ -23,6 +23,7 @@ environmentRoutes.post(
     action: "submit",
     body: registerEnvironmentBody,
     answer: answers.registerEnvironment,
+    refusals: { 503: "the run has had as many environments as it may" },
   }),
   access("submit"),
   async (c) => {
@@ -93,6 +94,7 @@ environmentRoutes.get(
     action: "submit",
     query: environmentId.partial(),
     answer: answers.environmentStatus,
+    refusals: { 404: "no environment has that id, or registered below that label" },
   }),
   access("submit"),
   async (c) => {

@@ -20,6 +20,8 @@ import {
 /** How the environments do, and what they keep between groups. */
 export const environmentsRoutes = new Hono<AppEnv>({ strict: false });
 
+const UNKNOWN_ENVIRONMENT = "no environment has that id";
+
 environmentsRoutes.get(
   "/environments",
   describe({
@@ -46,7 +48,9 @@ environmentsRoutes.get(
     description: "Null for none: version 0 before it kept anything, a later one after a rewind to before that.",
     tag: "environment",
     action: "submit",
+    path: environmentPath,
     answer: stateAnswer,
+    refusals: { 404: UNKNOWN_ENVIRONMENT },
   }),
   access("submit"),
   async (c) => {
@@ -64,8 +68,10 @@ environmentsRoutes.put(
     description: "Only if it is still at `version`; else 409, and the environment reads it anew.",
     tag: "environment",
     action: "submit",
+    path: environmentPath,
     body: stateBody,
     answer: stateAnswer,
+    refusals: { 404: UNKNOWN_ENVIRONMENT, 409: "the state is at another version" },
   }),
   access("submit"),
   async (c) => {

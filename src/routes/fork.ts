@@ -22,6 +22,11 @@ forkRoutes.post(
     action: "train",
     body: forkBody,
     answer: forkAnswer,
+    refusals: {
+      404: "the other run has no trainer",
+      409: "this run has a trainer, or was begun as another fork; or the other run can't be forked at that step",
+      503: "the disk is full",
+    },
   }),
   access("train"),
   async (c) => {

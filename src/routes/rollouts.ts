@@ -26,6 +26,8 @@ import {
 /** Rollout leases: permission to generate one group each. */
 export const rolloutRoutes = new Hono<AppEnv>({ strict: false });
 
+const UNKNOWN_LEASE = "the lease was never given out, or ended more than a day ago";
+
 rolloutRoutes.post(
   "/leases",
   describe({
@@ -36,6 +38,7 @@ rolloutRoutes.post(
     action: "submit",
     body: leasesBody,
     answer: leasesAnswer,
+    refusals: { 404: "no environment has that id" },
   }),
   access("submit"),
   async (c) => {
@@ -80,8 +83,10 @@ rolloutRoutes.post(
       "A failure is counted; another endpoint is named if this one is to blame. 503 if it is gone and no other has room: the lease goes on.",
     tag: "environment",
     action: "submit",
+    path: leaseId,
     body: renewBody,
     answer: renewAnswer,
+    refusals: { 404: UNKNOWN_LEASE, 503: "its endpoint is gone and no other has room" },
   }),
   access("submit"),
   async (c) => {
@@ -110,8 +115,10 @@ rolloutRoutes.post(
     description: "Skipped, failed (both with a reason, which is counted), or evaluated. The first ending counts.",
     tag: "environment",
     action: "submit",
+    path: leaseId,
     body: closeBody,
     answer: closeAnswer,
+    refusals: { 404: UNKNOWN_LEASE },
   }),
   access("submit"),
   async (c) => {
@@ -141,8 +148,10 @@ rolloutRoutes.post(
     description: "They are drawn before new items once the lease ends with a group or skipped.",
     tag: "environment",
     action: "submit",
+    path: leaseId,
     body: backlogBody,
     answer: backlogAnswer,
+    refusals: { 404: UNKNOWN_LEASE, 409: "the lease has ended, or too many items wait" },
   }),
   access("submit"),
   async (c) => {

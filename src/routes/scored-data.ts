@@ -12,10 +12,12 @@ import { runOf } from "../runs.ts";
 import { settingsOf } from "../settings.ts";
 import { ApiError, unprocessable } from "../wire/api-error.ts";
 import { answers, scoredData } from "../wire/messages.ts";
-import { IDEMPOTENCY_HEADER } from "../wire/rollouts.ts";
+import { IDEMPOTENCY_HEADER, submissionHeaders } from "../wire/rollouts.ts";
 
 /** How environments hand in their groups. */
 export const scoredDataRoutes = new Hono<AppEnv>({ strict: false });
+
+const SUBMISSION_REFUSALS = { 409: "the rollout lease has ended", 503: "the queue or the disk is full" };
 
 /** The answer to nearly every request there is. */
 const RECEIVED = '{"status":"received"}';
@@ -29,8 +31,10 @@ scoredDataRoutes.post(
       "Answers once the group is durable. A group smaller than its environment's group size is buffered until such groups add up to it. With `Lachesis-Lease` it ends that rollout lease. With that or an `Idempotency-Key` the same again changes nothing.",
     tag: "environment",
     action: "submit",
+    headers: submissionHeaders,
     body: scoredData,
     answer: answers.scoredData,
+    refusals: SUBMISSION_REFUSALS,
   }),
   access("submit"),
   async (c) => {
@@ -49,8 +53,10 @@ scoredDataRoutes.post(
     description: "All of them are queued, or none.",
     tag: "environment",
     action: "submit",
+    headers: submissionHeaders,
     body: scoredData.array(),
     answer: answers.scoredDataList,
+    refusals: SUBMISSION_REFUSALS,
   }),
   access("submit"),
   async (c) => {

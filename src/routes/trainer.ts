@@ -9,6 +9,7 @@ import { settingsOf } from "../settings.ts";
 import { ApiError } from "../wire/api-error.ts";
 import { jsonBody } from "../wire/json-body.ts";
 import { answers, registerBody } from "../wire/messages.ts";
+import { idempotencyHeader } from "../wire/rollouts.ts";
 
 /** What a trainer calls before and beside its batches. */
 export const trainerRoutes = new Hono<AppEnv>({ strict: false });
@@ -21,8 +22,10 @@ trainerRoutes.post(
       "The first trainer settles the run's settings. One that comes later joins it; what it asks for differently is ignored and named in the `Lachesis-Notice` header.",
     tag: "trainer",
     action: "train",
+    headers: idempotencyHeader,
     body: registerBody,
     answer: answers.register,
+    refusals: { 409: "`resume_from_step` is a step the run can't go back to; or the run is being forked" },
   }),
   access("train"),
   async (c) => {

@@ -173,8 +173,17 @@ export const answers = {
     last_buffer_size: z.int().optional(),
   }),
   batch: z
-    .object({ batch: z.array(group).nullable() })
+    .object({
+      batch: z.array(group).nullable().meta({ description: "null while none can be formed" }),
+      batch_id: z.int().meta({ description: "of a batch with `lease`, as the fields below" }).optional(),
+      step: z.int().optional(),
+      lease_expires_at: z.int().meta({ description: "Unix milliseconds" }).optional(),
+      hold: z.int().meta({ description: "for the ack: tells this hand-out from a later one" }).optional(),
+      rank: z.int().meta({ description: "of a slice, as world_size" }).optional(),
+      world_size: z.int().optional(),
+    })
     .or(z.object({ status: z.literal("error"), message: z.string(), batch: list })),
+  keptBatch: z.object({ batch: z.array(group), batch_id: z.int(), step: z.int() }),
   error: z.object({
     detail: z.union([z.string(), z.array(z.looseObject({ type: z.string(), loc: list, msg: z.string() }))]),
   }),

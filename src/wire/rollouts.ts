@@ -40,15 +40,20 @@ export const reason = z
 
 /** Names the rollout lease that scored groups were generated under. */
 export const LEASE_HEADER = "lachesis-lease";
-export const leaseHeader = z.object({ [LEASE_HEADER]: wholeNumber("the rollout lease", { min: 1 }) });
+export const leaseHeader = z.object({
+  [LEASE_HEADER]: wholeNumber("the rollout lease the groups were generated under; they end it", { min: 1 }),
+});
 
 /** Tells a submission that comes again from a new one. */
 export const IDEMPOTENCY_HEADER = "idempotency-key";
 export const idempotencyHeader = z.object({
   [IDEMPOTENCY_HEADER]: z
     .string()
-    .regex(/^[\x21-\x7e]{1,128}$/, "an Idempotency-Key has 1 to 128 printable ASCII characters, without spaces"),
+    .regex(/^[\x21-\x7e]{1,128}$/, "an Idempotency-Key has 1 to 128 printable ASCII characters, without spaces")
+    .describe("the same request again, within a day, changes nothing and gets the same answer"),
 });
+
+export const submissionHeaders = leaseHeader.extend(idempotencyHeader.shape);
 
 export const leaseId = z.object({ lease_id: wholeNumber("a rollout lease", { min: 1 }) });
 export const environmentPath = z.object({ env_id: wholeNumber("an environment's id", { min: 0 }) });
