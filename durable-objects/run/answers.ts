@@ -29,6 +29,8 @@ export type Registered =
   | { readonly status: "registered"; readonly ignored: readonly string[] }
   /** The run is being made a copy of another one, and has no settings of its own until that is done. */
   | { readonly status: "forking"; readonly from: string }
+  /** It resumes from a step the run hasn't come to: it is at `step`, or begins there. */
+  | { readonly status: "ahead"; readonly step: number; readonly hasBegun: boolean }
   /** Some batches after the step it resumes from are gone: all are there from step `keptFrom` on. */
   | { readonly status: "not_kept"; readonly step: number; readonly keptFrom: number };
 

@@ -161,6 +161,9 @@ export class Run extends DurableObject<Env> {
   register(registration: Registration, resumeFrom: number | null = null, key: string | null = null): Registered {
     const { state, fork, keys } = this.#parts;
     if (fork.pending !== null) return { status: "forking", from: fork.pending.source };
+    const hasBegun = state.registration !== null;
+    const step = hasBegun ? state.step : registration.starting_step;
+    if (resumeFrom !== null && resumeFrom > step) return { status: "ahead", step, hasBegun };
     const now = Date.now();
     const note = () => {
       if (key !== null) keys.add(key, [], now);

@@ -31,7 +31,7 @@ batchRoutes.get(
   async (c) => {
     const { wait, lease, trainer, ...rest } = validate(c.req.query(), batchQuery, "query");
     const slice = sliceOf(rest.rank, rest.world_size, lease);
-    const request = { leaseMs: (lease ?? 0) * 1000, trainer: trainer ?? null, slice };
+    const request = { leaseMs: Math.round((lease ?? 0) * 1000), trainer: trainer ?? null, slice };
     const taken = await runStub(c).takeBatch((wait ?? 0) * 1000, request);
     switch (taken.status) {
       case "unregistered":

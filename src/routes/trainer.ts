@@ -25,7 +25,9 @@ trainerRoutes.post(
     headers: idempotencyHeader,
     body: registerBody,
     answer: answers.register,
-    refusals: { 409: "`resume_from_step` is a step the run can't go back to; or the run is being forked" },
+    refusals: {
+      409: "`resume_from_step` is a step the run can't go back to, or hasn't come to; or the run is being forked",
+    },
   }),
   access("train"),
   async (c) => {
@@ -39,6 +41,13 @@ trainerRoutes.post(
         409,
         `this run is being forked from ${answer.from}: POST /fork again until it answers "forked", or give that up with GET /reset_data`,
       );
+    }
+    if (answer.status === "ahead") {
+      const { step, hasBegun } = answer;
+      const why = hasBegun
+        ? `it is at step ${step}; resume from there or an earlier step, or, if it is to go on from your checkpoint, GET /reset_data and register with starting_step ${resume_from_step}`
+        : `it has not begun, and would at starting_step ${step}; register with starting_step ${resume_from_step}, or without resume_from_step`;
+      throw new ApiError(409, `the run can't go on from step ${resume_from_step}: ${why}`);
     }
     if (answer.status === "not_kept") {
       const { step, keptFrom } = answer;

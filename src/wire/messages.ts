@@ -38,45 +38,61 @@ const filtersField = onlyFields({
     .nullable()
     .default(null),
 })
+  .superRefine(({ min_mean_score: min, max_mean_score: max }, context) => {
+    if (min === null || max === null || min <= max) return;
+    const message = `min_mean_score ${min} is above max_mean_score ${max}: no group could ever pass both`;
+    context.addIssue({ code: "custom", path: ["min_mean_score"], input: min, message });
+  })
   .default(NO_FILTERS)
   .describe("groups that are kept from trainers");
 
-export const registerBody = z.object({
-  wandb_group: nullableText("Weights & Biases group that environments log to", NAME_LENGTH),
-  wandb_project: nullableText("Weights & Biases project; null when it is off", NAME_LENGTH),
-  batch_size: wholeNumber("sequences of a batch", { min: 1, max: MAX_BATCH_SIZE }),
-  max_token_len: wholeNumber("longest sequence the trainer takes, in tokens"),
-  checkpoint_dir: text("where the trainer keeps its checkpoints", PATH_LENGTH),
-  save_checkpoint_interval: wholeNumber("steps between checkpoints"),
-  starting_step: wholeNumber("the step the run starts at"),
-  num_steps: wholeNumber("the step at which environments stop"),
-  mixing: z
-    .enum(["fifo", "weighted"])
-    .default("fifo")
-    .describe("whose groups come first: the oldest, or those of the environment its weight owes most"),
-  payload_shards: wholeNumber("objects the payloads are spread over", { min: 1, max: MAX_SHARDS }).optional(),
-  max_batches_offpolicy: wholeNumber("batches that rollout leases may have queued and under way", {
-    min: 1,
-    max: MAX_BATCHES_OFFPOLICY,
-  }).default(DEFAULT_BATCHES_OFFPOLICY),
-  max_staleness: wholeNumber("groups that are staler, in steps, are dropped at hand-out; null for no bound", { min: 0 })
-    .nullable()
-    .default(null),
-  keep_steps: wholeNumber("steps that delivered batches are kept for; default: save_checkpoint_interval", {
-    min: 0,
-    max: MAX_KEEP_STEPS,
-  }).optional(),
-  keep_bytes: wholeNumber("text of delivered batches that is kept", { min: 0 }).default(DEFAULT_KEEP_BYTES),
-  max_queue_sequences: wholeNumber("queued sequences beyond which groups are refused for now", { min: 1 }).default(
-    DEFAULT_QUEUE_SEQUENCES,
-  ),
-  max_queue_bytes: wholeNumber("queued text beyond which groups are refused for now", { min: 1 }).default(
-    DEFAULT_QUEUE_BYTES,
-  ),
-  deduplicate: z.boolean().default(false).describe("tell a request without a key by its contents when it comes again"),
-  filters: filtersField,
-  resume_from_step: wholeNumber("the step of the checkpoint that the trainer goes on from", { min: 0 }).nullish(),
-});
+export const registerBody = z
+  .object({
+    wandb_group: nullableText("Weights & Biases group that environments log to", NAME_LENGTH),
+    wandb_project: nullableText("Weights & Biases project; null when it is off", NAME_LENGTH),
+    batch_size: wholeNumber("sequences of a batch", { min: 1, max: MAX_BATCH_SIZE }),
+    max_token_len: wholeNumber("longest sequence the trainer takes, in tokens"),
+    checkpoint_dir: text("where the trainer keeps its checkpoints", PATH_LENGTH),
+    save_checkpoint_interval: wholeNumber("steps between checkpoints"),
+    starting_step: wholeNumber("the step the run starts at"),
+    num_steps: wholeNumber("the step at which environments stop"),
+    mixing: z
+      .enum(["fifo", "weighted"])
+      .default("fifo")
+      .describe("whose groups come first: the oldest, or those of the environment its weight owes most"),
+    payload_shards: wholeNumber("objects the payloads are spread over", { min: 1, max: MAX_SHARDS }).optional(),
+    max_batches_offpolicy: wholeNumber("batches that rollout leases may have queued and under way", {
+      min: 1,
+      max: MAX_BATCHES_OFFPOLICY,
+    }).default(DEFAULT_BATCHES_OFFPOLICY),
+    max_staleness: wholeNumber("groups that are staler, in steps, are dropped at hand-out; null for no bound", {
+      min: 0,
+    })
+      .nullable()
+      .default(null),
+    keep_steps: wholeNumber("steps that delivered batches are kept for; default: save_checkpoint_interval", {
+      min: 0,
+      max: MAX_KEEP_STEPS,
+    }).optional(),
+    keep_bytes: wholeNumber("text of delivered batches that is kept", { min: 0 }).default(DEFAULT_KEEP_BYTES),
+    max_queue_sequences: wholeNumber("queued sequences beyond which groups are refused for now", { min: 1 }).default(
+      DEFAULT_QUEUE_SEQUENCES,
+    ),
+    max_queue_bytes: wholeNumber("queued text beyond which groups are refused for now", { min: 1 }).default(
+      DEFAULT_QUEUE_BYTES,
+    ),
+    deduplicate: z
+      .boolean()
+      .default(false)
+      .describe("tell a request without a key by its contents when it comes again"),
+    filters: filtersField,
+    resume_from_step: wholeNumber("the step of the checkpoint that the trainer goes on from", { min: 0 }).nullish(),
+  })
+  .superRefine(({ batch_size, max_queue_sequences }, context) => {
+    if (max_queue_sequences >= batch_size) return;
+    const message = `max_queue_sequences ${max_queue_sequences} is below batch_size ${batch_size}: the queue could never hold a batch`;
+    context.addIssue({ code: "custom", path: ["max_queue_sequences"], input: max_queue_sequences, message });
+  });
 
 export const registerEnvironmentBody = z.object({
   max_token_length: wholeNumber("longest sequence the environment makes, in tokens"),
