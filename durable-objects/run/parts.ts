@@ -18,6 +18,7 @@ const FORGOTTEN_AT_RESET = [
   "batch",
   "batch_part",
   "discard",
+  "follow_up",
   "waiting_item",
   "outcome",
   "evaluation",

@@ -189,6 +189,18 @@ export const migrations: Migrations = [
     sql.exec("ALTER TABLE environment ADD COLUMN lost_evaluations INTEGER NOT NULL DEFAULT 0"); // leases the one that is due has lost
     evaluationsInSteps(sql);
   },
+  (sql) => {
+    // Follow-up items of open leases, in as many rows as they need. The column of rollout_lease that held them stays empty.
+    sql.exec(`CREATE TABLE follow_up (
+      lease INTEGER NOT NULL,
+      part INTEGER NOT NULL,
+      items TEXT NOT NULL,              -- [item as JSON, …] as JSON
+      PRIMARY KEY (lease, part)
+    ) WITHOUT ROWID`);
+    sql.exec(`INSERT INTO follow_up (lease, part, items)
+      SELECT id, 0, follow_ups FROM rollout_lease WHERE outcome IS NULL AND follow_ups IS NOT NULL`);
+    sql.exec("UPDATE rollout_lease SET follow_ups = NULL WHERE follow_ups IS NOT NULL");
+  },
 ];
 
 /** `last_evaluation` was counted in multiples of `steps_per_eval`, which an environment may change. It is a step from here on. */

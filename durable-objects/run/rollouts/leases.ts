@@ -173,17 +173,6 @@ export class Leases {
     return { outcome: row.outcome, reason: row.reason, verdicts };
   }
 
-  /** Follow-up items of an open lease, as JSON; they count once it ends well. */
-  setFollowUps(id: number, items: string): void {
-    this.#sql.exec("UPDATE rollout_lease SET follow_ups = ? WHERE id = ?", items, id);
-  }
-
-  followUps(id: number): string | null {
-    type Row = { follow_ups: string | null };
-    const [row] = this.#sql.exec<Row>("SELECT follow_ups FROM rollout_lease WHERE id = ?", id).toArray();
-    return row?.follow_ups ?? null;
-  }
-
   expired(now: number): Lease[] {
     if (now < this.#soonest) return [];
     const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);

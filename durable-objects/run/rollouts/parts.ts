@@ -5,6 +5,7 @@ import type { RunState } from "../state.ts";
 import { Endpoints } from "./endpoints.ts";
 import { EnvironmentStates } from "./environment-states.ts";
 import { Evaluations } from "./evaluations.ts";
+import { FollowUps } from "./follow-ups.ts";
 import { type Lease, Leases } from "./leases.ts";
 import { Outcomes } from "./outcomes.ts";
 import { WaitingItems } from "./waiting-items.ts";
@@ -16,6 +17,7 @@ export interface RolloutParts {
   readonly environments: Environments;
   readonly leases: Leases;
   readonly endpoints: Endpoints;
+  readonly followUps: FollowUps;
   readonly waitingItems: WaitingItems;
   readonly outcomes: Outcomes;
   readonly handOutRecord: HandOutRecord;
@@ -31,6 +33,7 @@ export function loadRollouts(sql: SqlStorage) {
   return {
     leases,
     endpoints,
+    followUps: new FollowUps(sql),
     waitingItems: new WaitingItems(sql),
     outcomes: new Outcomes(sql),
     evaluations: new Evaluations(sql),

@@ -181,7 +181,7 @@ export class Rollouts {
     if (lease === undefined) return this.#closed(parts, id);
     if (parts.waitingItems.count(lease.environment) + items.length > MAX_WAITING_ITEMS)
       return { status: "too_many", limit: MAX_WAITING_ITEMS };
-    parts.leases.setFollowUps(id, JSON.stringify(items));
+    this.#host.transaction(() => parts.followUps.set(id, items));
     return { status: "noted" };
   }
 
@@ -290,15 +290,14 @@ export class Rollouts {
     now: number,
     verdicts?: readonly Verdict[],
   ) {
-    const followUps = outcome === "submitted" || outcome === "skipped" ? parts.leases.followUps(lease.id) : null;
+    const followUps = parts.followUps.take(lease.id);
     parts.leases.close(lease, outcome, reason, now, verdicts);
     parts.outcomes.add(lease.environment, outcome, reason);
     parts.endpoints.loaded(lease.endpoint, lease.kind, -completions(lease));
-    if (followUps === null) return;
-    const items: unknown = JSON.parse(followUps);
-    for (const [index, item] of (Array.isArray(items) ? items : []).entries()) {
+    if (outcome !== "submitted" && outcome !== "skipped") return;
+    for (const [index, backlog] of followUps.entries()) {
       const seed = seedOf(lease.seed, index);
-      parts.waitingItems.add(lease.environment, { item: null, backlog: String(item), seed, attempt: 1 });
+      parts.waitingItems.add(lease.environment, { item: null, backlog, seed, attempt: 1 });
     }
   }
 
