@@ -3,6 +3,12 @@ export type LoopEvent =
   | ResumedEvent
   | { readonly event: "registered"; readonly step: number }
   | { readonly event: "notice"; readonly message: string }
+  /** The run had come to `run_step`, and goes on from `step` again. */
+  | { readonly event: "rewound"; readonly step: number; readonly run_step: number }
+  /** The run's batches after `step`, up to `run_step`, are gone: they are not learned from. */
+  | { readonly event: "missed"; readonly step: number; readonly run_step: number }
+  /** A batch of a step that the policy has passed. */
+  | { readonly event: "late"; readonly batch: number; readonly batch_step: number; readonly step: number }
   | { readonly event: "waiting"; readonly message: string }
   | { readonly event: "away"; readonly message: string; readonly retry_in_seconds: number }
   | { readonly event: "back"; readonly away_seconds: number }
@@ -59,6 +65,12 @@ export function eventText(event: LoopEvent): string {
       return `registered, at step ${event.step}`;
     case "notice":
       return `the server says: ${event.message}`;
+    case "rewound":
+      return `the run had come to step ${event.run_step}: it goes on from step ${event.step}, and its batches since then come again`;
+    case "missed":
+      return `the run goes on from step ${event.run_step} with the policy of step ${event.step}: what is gone of the batches in between is never learned from. A shorter --save-checkpoint-interval loses less`;
+    case "late":
+      return `batch ${event.batch} is of step ${event.batch_step}, which came late: it is learned from, and the policy stays at step ${event.step}`;
     case "waiting":
       return `waiting for a batch: ${event.message}`;
     case "away":

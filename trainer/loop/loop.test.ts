@@ -207,6 +207,62 @@ test.each([
   expect(has(events, "notice")).toBe(areGone);
 });
 
+/** Runs until the trainer is gone after some steps, without a word and without a checkpoint. */
+async function crashAfter(steps: number): Promise<void> {
+  const onEvent = (event: LoopEvent) => {
+    if (event.event === "step" && event.step === steps) throw new Error("crash");
+  };
+  await expect(train(options({ checkpoints: null, onEvent }))).rejects.toThrow("crash");
+  run.registrations = [];
+  run.calls.length = 0;
+}
+
+test("a new run is joined without going back", async () => {
+  await train(options({ steps: 1 }));
+  expect(run.registrations).toMatchObject([{ starting_step: 0 }]);
+  expect(run.registrations[0]).not.toHaveProperty("resume_from_step");
+});
+
+test("without a checkpoint it asks for a run's batches again from the first, and says so", async () => {
+  await crashAfter(3);
+  const { events, onEvent } = recorder();
+  await train(options({ onEvent }));
+  expect(run.registrations).toMatchObject([{ starting_step: 0, resume_from_step: 0 }]);
+  expect(events[0]).toEqual({ event: "rewound", step: 0, run_step: 3 });
+});
+
+test("where they are gone it goes on from the run's step, and says which it missed", async () => {
+  await crashAfter(3);
+  let isGone = true;
+  run.interfere = (call) => {
+    if (call !== "register" || !isGone) return undefined;
+    isGone = false;
+    return 409;
+  };
+  const { events, onEvent } = recorder();
+  await train(options({ onEvent }));
+  expect(events.slice(0, 3)).toMatchObject([
+    { event: "notice", message: expect.stringContaining("409") },
+    { event: "missed", step: 0, run_step: 3 },
+    { event: "registered", step: 3 },
+  ]);
+  expect(run.calls.slice(0, 4)).toEqual(["register", "register", "policy 3", "take 4"]);
+  expect(events.at(-1)).toMatchObject({ event: "finished", steps: STEPS - 3 });
+});
+
+test("a batch of a step that is past is learned from, and the step doesn't fall", async () => {
+  run.stepOf = (batch) => (batch === 3 ? 1 : batch);
+  const { events, onEvent } = recorder();
+  const learner = new FakeLearner();
+  await train(options({ learner, onEvent }));
+  expect(events).toContainEqual({ event: "late", batch: 3, batch_step: 1, step: 2 });
+  expect(run.acks.map(({ step }) => step)).toEqual([1, 2, 2, 4, 5, 6]);
+  expect(run.calls.filter((call) => call.startsWith("policy"))).toEqual(
+    [0, 1, 2, 2, 4, 5, 6].map((step) => `policy ${step}`),
+  );
+  expect(learner.weight).toBe(await undisturbed());
+});
+
 test("without resume it starts afresh, whatever is there", async () => {
   await train(options({ steps: 2 }));
   const { events, onEvent } = recorder();

@@ -58,9 +58,9 @@ export async function train(options: LoopOptions): Promise<void> {
 class Loop {
   readonly #options: LoopOptions;
   readonly #settings: Settings;
-  /** The policy version: the step of the last batch that was learned from. */
+  /** The policy version: the highest step of a batch that was learned from, or that is gone. Never falls. */
   #step = 0;
-  /** The id of that batch. */
+  /** The id of the last batch that was learned from. */
   #learned: number | null = null;
   /** What {@link #learned} was when the last checkpoint was saved. */
   #saved: number | null = null;
@@ -128,21 +128,32 @@ class Loop {
       max_batches_offpolicy: this.#options.maxBatchesOffpolicy,
       max_staleness: this.#options.maxStaleness,
     };
-    const notice = this.#step === 0 ? await client.registerTrainer(settings) : await this.#goOn(settings);
+    const runStep = (await client.overview()).current_step;
+    const isNew = this.#step === 0 && runStep === 0;
+    const notice = isNew ? await client.registerTrainer(settings) : await this.#goOn(settings, runStep);
     if (notice !== null) onEvent({ event: "notice", message: notice });
     await client.publish({ version: this.#step, endpoints });
     onEvent({ event: "registered", step: this.#step });
   }
 
-  /** Asks for the batches again that this policy has not learned from; without those that are gone it goes on all the same. */
-  async #goOn(settings: TrainerSettings): Promise<string | null> {
+  /**
+   * Asks for the batches again that this policy has not learned from. Without those that are gone it goes on all the same, from
+   * the run's step: with an older version all that it samples could be too stale.
+   */
+  async #goOn(settings: TrainerSettings, runStep: number): Promise<string | null> {
     const { client, onEvent } = this.#options;
+    const steps = { step: this.#step, run_step: runStep };
     try {
-      return await client.registerTrainer({ ...settings, resume_from_step: this.#step });
+      const notice = await client.registerTrainer({ ...settings, resume_from_step: this.#step });
+      if (runStep > this.#step) onEvent({ event: "rewound", ...steps });
+      return notice;
     } catch (error) {
       if (!isConflict(error)) throw error;
       onEvent({ event: "notice", message: error.message });
-      return client.registerTrainer(settings);
+      const notice = await client.registerTrainer(settings);
+      if (runStep > this.#step) onEvent({ event: "missed", ...steps });
+      this.#step = Math.max(this.#step, runStep);
+      return notice;
     }
   }
 
@@ -186,7 +197,9 @@ class Loop {
     const staleness = stalenessOf(batch.groups, this.#step);
     const seconds = (performance.now() - started) / 1000;
     this.#failures = 0;
-    this.#step = batch.step;
+    // A batch that another life of this trainer held may come late.
+    if (batch.step <= this.#step) onEvent({ event: "late", batch: batch.id, batch_step: batch.step, step: this.#step });
+    this.#step = Math.max(this.#step, batch.step);
     this.#learned = batch.id;
     this.#rewards.push(metrics.reward_mean);
     if (this.#step % checkpointInterval === 0) this.#save();

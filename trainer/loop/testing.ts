@@ -12,8 +12,12 @@ export class FakeRun {
   readonly calls: string[] = [];
   readonly acks: z.infer<typeof ackBody>[] = [];
   registrations: Record<string, unknown>[] = [];
+  /** The step that /status tells; null for that of the last batch that is done. */
+  step: number | null = null;
   /** Called with each call; what it returns is answered instead. */
   interfere: (call: string) => number | undefined = () => undefined;
+  /** The step of a batch, by its id. */
+  stepOf: (batch: number) => number = (batch) => batch;
   readonly #batches: readonly (readonly object[])[];
   readonly #done = new Set<number>();
   #server: Server | null = null;
@@ -53,6 +57,7 @@ export class FakeRun {
     for await (const chunk of request) text += String(chunk);
     const body: unknown = text === "" ? {} : JSON.parse(text);
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
+    if (path === "/status") return { status: 200, body: statusOf(this.step ?? Math.max(0, ...this.#done)) };
     const change = /^\/batches\/(\d+)\/(ack|release)$/.exec(path);
     const next = this.#batches.findIndex((_, index) => !this.#done.has(index + 1)) + 1;
     const call =
@@ -80,9 +85,20 @@ export class FakeRun {
       return { status: 200, body: { uuid: 1 } };
     }
     if (path === "/policy") return { status: 200, body: { version: 0, published: true, endpoints: [] } };
-    const headers = { "lachesis-batch": `${next}`, "lachesis-step": `${next}` };
+    const headers = { "lachesis-batch": `${next}`, "lachesis-step": `${this.stepOf(next)}` };
     return { status: 200, headers, body: { batch: this.#batches[next - 1] ?? null } };
   }
+}
+
+function statusOf(step: number) {
+  return {
+    current_step: step,
+    queue_size: 0,
+    explain: { reason: "ready", message: "", queued_sequences: 0 },
+    received_groups: 0,
+    environments: { connected: 0, alive: 0 },
+    admission: { limit_sequences: null, held_sequences: 0, leased_sequences: 0, open_leases: 0 },
+  };
 }
 
 const fakeGroup = z.object({ scores: z.array(z.number()) });
