@@ -27,6 +27,8 @@ export interface LocalServer {
   startCrons(): void;
   /** Puts messages on a queue, by its binding in a Worker. */
   enqueue(worker: string, binding: string, messages: readonly unknown[]): Promise<void>;
+  /** What a Worker answers to a GET. */
+  get(worker: string, path: string): Promise<{ readonly status: number; readonly text: string }>;
   stop(): Promise<void>;
 }
 
@@ -79,6 +81,10 @@ export async function startServer(options: ServerOptions): Promise<LocalServer> 
     enqueue: async (worker, binding, messages) => {
       const queue = await miniflare.getQueueProducer(binding, worker);
       await queue.sendBatch(messages.map((body) => ({ body, contentType: "json" as const })));
+    },
+    get: async (worker, path) => {
+      const response = await (await miniflare.getWorker(worker)).fetch(new URL(path, "http://worker"));
+      return { status: response.status, text: await response.text() };
     },
     stop: async () => {
       stopCrons();

@@ -7,6 +7,7 @@ import { greeting } from "./greeting.ts";
 import { hold, release } from "./lock.ts";
 import { HELP, readStartOptions, type StartOptions } from "./options.ts";
 import { requeue } from "./requeue.ts";
+import { assertSetUp } from "./set-up.ts";
 import { type Generator, startGeneration } from "./start-generation.ts";
 import { openState, type State } from "./state.ts";
 import { StatusLine } from "./status-line.ts";
@@ -80,8 +81,9 @@ async function serve(
 ): Promise<LocalServer> {
   const token = await access.token("environment");
   const own = { RUN: run, ...(token === undefined ? {} : { LACHESIS_TOKEN: token }) };
+  let server: LocalServer | null = null;
   try {
-    return await startServer({
+    server = await startServer({
       host,
       port,
       state: state.folder,
@@ -92,7 +94,11 @@ async function serve(
       },
       signal,
     });
+    const names = environments.map(({ name }) => name);
+    await assertSetUp(server, names);
+    return server;
   } catch (error) {
+    await server?.stop();
     if (!portIsTaken(error)) throw error;
     throw new UsageError(`port ${port} of ${host} is taken: stop what listens there, or give another --port`);
   }

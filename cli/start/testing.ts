@@ -41,6 +41,11 @@ export class StartProcess {
   async end(signal: NodeJS.Signals, whom: "group" | "command"): Promise<number | NodeJS.Signals | null> {
     const pid = this.#child.pid ?? 0;
     process.kill(whom === "group" ? -pid : pid, signal);
+    return this.ended();
+  }
+
+  /** Exit code, or the signal that ended it. */
+  async ended(): Promise<number | NodeJS.Signals | null> {
     await this.#closed;
     return this.#child.exitCode ?? this.#child.signalCode;
   }
