@@ -30,6 +30,7 @@ import { overview } from "./overview.ts";
 import { forget, isWorkLeft, load, type RunParts } from "./parts.ts";
 import type { KeptGroup } from "./queue.ts";
 import { ignoredSettings, type Registration } from "./registration.ts";
+import type { Ending, Failure, FollowUpAnswer, LeaseAnswer, LeaseChange } from "./rollouts/answers.ts";
 import type { NewEndpoint } from "./rollouts/endpoints.ts";
 import {
   EnvironmentDesk,
@@ -39,15 +40,7 @@ import {
 } from "./rollouts/environment-desk.ts";
 import type { LeaseRecord } from "./rollouts/leases.ts";
 import { PolicyDesk, type PolicyStatus } from "./rollouts/policy-desk.ts";
-import {
-  type Ending,
-  type Failure,
-  type FollowUpAnswer,
-  type LeaseAnswer,
-  type LeaseChange,
-  type RolloutHost,
-  Rollouts,
-} from "./rollouts/rollouts.ts";
+import { type RolloutHost, Rollouts } from "./rollouts/rollouts.ts";
 import { migrations } from "./schema.ts";
 import { Telemetry } from "./telemetry.ts";
 

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { LeaseChange } from "../../durable-objects/run/rollouts/rollouts.ts";
+import type { LeaseChange } from "../../durable-objects/run/rollouts/answers.ts";
 import type { AppEnv } from "../app-env.ts";
 import { access } from "../auth/access.ts";
 import { describe } from "../docs/describe.ts";
