@@ -44,7 +44,7 @@ export const app = new Hono<AppEnv>({ strict: false });
 
 // Hono answers HEAD with the GET handler, and those of a run hand out what they answer. What is open to all does not.
 app.use(async (c, next) => {
-  if (c.req.raw.method === "HEAD" && !openPaths.has(c.req.path))
+  if (c.req.raw.method === "HEAD" && !openPaths.has(c.req.path.replace(/(?<=.)\/$/, "")))
     throw new ApiError(405, "Method Not Allowed", { allow: "GET, POST" });
   await next();
 });

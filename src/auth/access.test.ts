@@ -152,6 +152,10 @@ test("a token that asks too often is told to wait, and others aren't", async () 
   expect(await status("GET", "/runs/code/status", other, settings)).toBe(200);
 });
 
+test.each(OPEN.flatMap((path) => [path, `${path}/`]))("HEAD %s is answered", async (path) => {
+  expect(await status("HEAD", path, null)).toBe(200);
+});
+
 test("HEAD never reaches a handler, which might hand out a batch", async () => {
   expect(await status("HEAD", "/runs/math/batch", await bearer("trainer", "math"))).toBe(405);
 });
