@@ -1,7 +1,10 @@
 /** `npm run bench`: how fast the API takes groups in and hands batches out, if asked beside the stock server. */
 import { availableParallelism, cpus } from "node:os";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readOptions, wholeNumber } from "../cli/options.ts";
+import { USAGE_EXIT_CODE } from "../cli/run-command.ts";
+import { UsageError } from "../cli/usage-error.ts";
+import { AddressError, readAddress } from "../src/client/address.ts";
 import { Client } from "./load.ts";
 import { asObject, asText, type Measured } from "./report.ts";
 import {
@@ -19,12 +22,21 @@ import { startLachesis } from "./servers/lachesis.ts";
 import { residentBytes, runningServer, type Server } from "./servers/server.ts";
 import { STOCK_PACKAGE, startStock } from "./servers/stock.ts";
 
-const USAGE = `Usage: npm run bench -- [options]
+const HELP = `usage: npm run bench -- [options]
   --against-stock  also measure the stock Python server, in turn, and print the ratios (needs python3)
   --rounds N       rounds to take the median of (default 5, with --quick 1)
   --quick          less work a round, and at most 10,000 groups queued
   --json           end with one object on one line
   --url URL        measure the server at URL instead of starting one; ITS RUN IS CLEARED`;
+
+const OPTIONS = {
+  "against-stock": { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  quick: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+  rounds: { type: "string" },
+  url: { type: "string" },
+} as const;
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -68,8 +80,8 @@ class Contestant {
 }
 
 async function main(): Promise<void> {
-  const options = readOptions();
-  if (options.help) return console.log(USAGE);
+  const options = optionsOf(process.argv.slice(2));
+  if (options.help) return console.log(HELP);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
   const contestants: Contestant[] = [];
@@ -129,22 +141,28 @@ function inTurn(contestants: readonly Contestant[], round: number): readonly Con
   return round % 2 === 0 ? contestants : contestants.toReversed();
 }
 
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      "against-stock": { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-      quick: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-      rounds: { type: "string" },
-      url: { type: "string" },
-    },
-  });
-  const rounds = Number(values.rounds ?? (values.quick ? 1 : 5));
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds: expected 1 or more, got ${values.rounds}`);
-  const url = values.url === undefined ? null : URL.parse(values.url);
-  if (values.url !== undefined && !url) throw new Error(`--url: not a URL: ${values.url}`);
-  return { ...values, againstStock: values["against-stock"], rounds, url };
+function optionsOf(args: string[]) {
+  const values = readOptions(args, OPTIONS, HELP);
+  return {
+    ...values,
+    againstStock: values["against-stock"],
+    rounds: wholeNumber("--rounds", values.rounds ?? (values.quick ? "1" : "5"), 1, 1_000),
+    url: values.url === undefined ? null : addressOf(values.url),
+  };
+}
+
+/** The measured requests carry no token. The address isn't quoted: one may be in it. */
+function addressOf(text: string): URL {
+  try {
+    const { url, token } = readAddress(text);
+    if (token === undefined) return new URL(url);
+  } catch (error) {
+    if (error instanceof AddressError) throw new UsageError(`--url can't be used: ${error.message}`);
+    throw error;
+  }
+  throw new UsageError(
+    "--url can't be used: it holds a token, and the measured requests carry none; name a server that is open",
+  );
 }
 
 function progress(message: string): void {
@@ -155,5 +173,5 @@ try {
   await main();
 } catch (error) {
   console.error(error instanceof Error ? `bench: ${error.message}` : error);
-  process.exitCode = 1;
+  process.exitCode = error instanceof UsageError ? USAGE_EXIT_CODE : 1;
 }

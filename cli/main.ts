@@ -1,3 +1,4 @@
+import { USAGE_EXIT_CODE } from "./run-command.ts";
 import { Stopped } from "./start/stop-request.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -14,11 +15,11 @@ const HELP = `usage: lachesis COMMAND [OPTION …]
 lachesis COMMAND --help tells a command's options.`;
 
 const [name = "--help", ...args] = process.argv.slice(2);
-const command = COMMANDS[name];
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 if (command === undefined) {
   const isHelp = name === "--help" || name === "-h" || name === "help";
   console[isHelp ? "log" : "error"](isHelp ? HELP : `unknown command ${name}\n\n${HELP}`);
-  process.exit(isHelp ? 0 : 2);
+  process.exit(isHelp ? 0 : USAGE_EXIT_CODE);
 }
 try {
   await (await command())(args);
@@ -28,7 +29,7 @@ try {
     process.exitCode = error.exitCode;
   } else if (error instanceof UsageError) {
     console.error(error.message);
-    process.exit(2);
+    process.exit(USAGE_EXIT_CODE);
   } else {
     throw error;
   }

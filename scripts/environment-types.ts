@@ -1,12 +1,15 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { parseArgs } from "node:util";
 import { experimental_generateTypes as generateTypes } from "wrangler";
+import { readOptions } from "../cli/options.ts";
+import { runCommand } from "../cli/run-command.ts";
 
 /**
  * Writes environments/NAME/env.d.ts, the types of what each environment's wrangler.toml gives its Worker; with --check it
  * only says which are out of date. wrangler's own files declare a global Env, and a program can have just one of those.
  */
+
+const HELP = "usage: node scripts/environment-types.ts [--check]";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -33,7 +36,7 @@ export function environmentConfigs(root = ROOT): string[] {
 }
 
 async function main(): Promise<void> {
-  const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
+  const { check } = readOptions(process.argv.slice(2), { check: { type: "boolean", default: false } }, HELP);
   for (const config of environmentConfigs()) {
     const path = join(config, "../env.d.ts");
     const types = await environmentTypes(config);
@@ -48,4 +51,4 @@ async function main(): Promise<void> {
   }
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) await runCommand(main);

@@ -44,6 +44,7 @@ test.each([
   { args: ["x".repeat(48)], message: "up to 46 letters" },
   { args: [], message: "usage: npm run new-environment NAME" },
   { args: ["one", "two"], message: "usage: npm run new-environment NAME" },
+  { args: ["one", "--bar"], message: "there is no option --bar\n\nusage: npm run new-environment NAME" },
 ])("$args is refused", ({ args, message }) => {
   expect(make(...args)).toMatchObject({ status: 2, output: expect.stringContaining(message) });
 });

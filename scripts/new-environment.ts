@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { readArguments } from "../cli/options.ts";
+import { runCommand } from "../cli/run-command.ts";
+import { UsageError } from "../cli/usage-error.ts";
 import { environmentTypes } from "./environment-types.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -15,11 +17,10 @@ Writes environments/NAME: an environment that works, with its test, for you to p
   NAME        a letter, then up to 46 letters, digits or dashes, all lower case
   --into DIR  folder to put it into (default: environments)`;
 
+const OPTIONS = { into: { type: "string" }, help: { type: "boolean", short: "h", default: false } } as const;
+
 /** Workers and queues are called lachesis-NAME and lachesis-NAME-failed, in 63 characters. */
 const NAME = /^[a-z][a-z0-9-]{0,46}$/;
-
-/** What is shown without a stack. */
-class UsageError extends Error {}
 
 /**
  * Writes a new environment. Returns its folder and the files in it.
@@ -59,10 +60,7 @@ function shown(folder: string): string {
 }
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { into: { type: "string" }, help: { type: "boolean", short: "h", default: false } },
-  });
+  const { values, positionals } = readArguments(process.argv.slice(2), OPTIONS, HELP);
   const [name, ...more] = positionals;
   if (values.help) return console.log(HELP);
   if (name === undefined || more.length > 0) throw new UsageError(HELP);
@@ -78,10 +76,4 @@ Next:
   ${shown(folder)}/README.md    how to deploy it`);
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  console.error(error.message);
-  process.exitCode = 2;
-}
+await runCommand(main);

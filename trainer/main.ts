@@ -1,17 +1,17 @@
+import { USAGE_EXIT_CODE } from "../cli/run-command.ts";
+import { UsageError } from "../cli/usage-error.ts";
 import { Client, ClientError } from "../src/client/client.ts";
 import { startInferenceServer } from "./inference/index.ts";
 import { BACKOFF, untilThere } from "./loop/away.ts";
 import { CheckpointError } from "./loop/checkpoint.ts";
 import { eventText, type LoopEvent } from "./loop/events.ts";
 import { train } from "./loop/loop.ts";
-import { HELP, OptionError, readTrainerOptions, type TrainerOptions } from "./options.ts";
+import { HELP, readTrainerOptions, type TrainerOptions } from "./options.ts";
 import { createPolicy } from "./policy/index.ts";
 import { TinyLearner } from "./tiny-learner.ts";
 
 /** The name the policy is served under. */
 const MODEL = "tiny";
-/** A mistake of the person at the keyboard. */
-const USAGE = 2;
 
 type TrainerEvent =
   | LoopEvent
@@ -89,9 +89,9 @@ try {
   if (options === null) console.log(HELP);
   else await main(options);
 } catch (error) {
-  const message = error instanceof OptionError ? error.message : options === null ? null : explain(error, options);
+  const message = error instanceof UsageError ? error.message : options === null ? null : explain(error, options);
   console.error(message ?? error);
-  process.exitCode = message === null ? 1 : USAGE;
+  process.exitCode = message === null ? 1 : USAGE_EXIT_CODE;
 }
 // Whatever is open still, a request that broke off for instance, has nothing to say any more.
 process.exit();

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { OptionError, readTrainerOptions } from "./options.ts";
+import { UsageError } from "../cli/usage-error.ts";
+import { readTrainerOptions } from "./options.ts";
 
 const read = (args: string) => readTrainerOptions(args.split(" ").filter((arg) => arg !== ""));
 
@@ -45,12 +46,13 @@ test.each<[string, RegExp]>([
   ["--url http://x --run a/b", /--run is "a\/b"/],
   ["--url http://x --steps 0", /--steps is "0"; give a whole number from 1 to/],
   ["--url http://x --seed 1.5", /--seed is "1.5"/],
+  ["--url http://x --seed -1", /--seed is "-1"; give a whole number from 0 to/],
   ["--url http://x --learning-rate -1", /--learning-rate/],
   ["--url http://x --learning-rate nan", /--learning-rate is "nan"; give a number from 0/],
   ["--url http://x --port 65536", /--port is "65536"/],
   ["--url http://x --token abc", /--token[\s\S]*LACHESIS_TOKEN/],
 ])("%s is refused: %s", (args, message) => {
-  expect(() => read(args)).toThrow(OptionError);
+  expect(() => read(args)).toThrow(UsageError);
   expect(() => read(args)).toThrow(message);
 });
 

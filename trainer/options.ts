@@ -1,12 +1,10 @@
-import { parseArgs } from "node:util";
+import { decimalNumber, readOptions, wholeNumber } from "../cli/options.ts";
+import { UsageError } from "../cli/usage-error.ts";
 import { AddressError, readAddress } from "../src/client/address.ts";
 import { DEFAULT_RUN, runName } from "../src/wire/names.ts";
 import { newEndpoint } from "../src/wire/rollouts.ts";
 
-/** A mistake on the command line. Its message says how to put it right. */
-export class OptionError extends Error {}
-
-export const HELP = `usage: node trainer/main.ts --url URL [OPTION …]
+export const HELP = `usage: npm run trainer -- --url URL [OPTION …]
 
 Serves a tiny policy and trains it with GRPO on a run's batches, over the public API alone. What happens is told as lines
 of JSON on standard output.
@@ -75,22 +73,22 @@ export interface TrainerOptions {
 /**
  * Reads the command line. Null when help was asked for.
  * @param token of the environment; wins over one in the URL.
- * @throws OptionError
+ * @throws UsageError
  */
 export function readTrainerOptions(args: string[], token?: string): TrainerOptions | null {
-  const values = parse(args);
+  const values = readOptions(args, OPTIONS, HELP);
   if (values.help) return null;
   const { run } = values;
-  if (values.url === undefined) throw new OptionError("--url is missing: give the address of the server");
+  if (values.url === undefined) throw new UsageError("--url is missing: give the address of the server");
   if (!runName.safeParse(run).success)
-    throw new OptionError(`--run is ${JSON.stringify(run)}, which no run can be called`);
+    throw new UsageError(`--run is ${JSON.stringify(run)}, which no run can be called`);
   const staleness = values["max-staleness"];
   return {
     ...server(values.url, token),
     run,
     steps: whole("--steps", values.steps, 1),
     seed: whole("--seed", values.seed, 0),
-    learningRate: learningRate("--learning-rate", values["learning-rate"]),
+    learningRate: decimalNumber("--learning-rate", values["learning-rate"], 0, 1),
     batchSize: whole("--batch-size", values["batch-size"], 1, 65_536),
     maxTokenLength: whole("--max-token-length", values["max-token-length"], 8, 65_536),
     maxBatchesOffpolicy: whole("--max-batches-offpolicy", values["max-batches-offpolicy"], 1),
@@ -105,20 +103,12 @@ export function readTrainerOptions(args: string[], token?: string): TrainerOptio
   };
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new OptionError(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
-  }
-}
-
 /** Its errors don't quote the address: a token may be in it. */
 function server(address: string, token: string | undefined) {
   try {
     return readAddress(address, token);
   } catch (error) {
-    throw error instanceof AddressError ? new OptionError(`--url can't be used: ${error.message}`) : error;
+    throw error instanceof AddressError ? new UsageError(`--url can't be used: ${error.message}`) : error;
   }
 }
 
@@ -126,17 +116,9 @@ function server(address: string, token: string | undefined) {
 function publicUrl(address: string): string {
   const read = newEndpoint.safeParse({ url: address, model: "tiny" });
   if (read.success) return address;
-  throw new OptionError(`--public-url can't be used: ${read.error.issues.map(({ message }) => message).join("; ")}`);
+  throw new UsageError(`--public-url can't be used: ${read.error.issues.map(({ message }) => message).join("; ")}`);
 }
 
 function whole(option: string, text: string, min: number, max = 1_000_000_000): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw new OptionError(`${option} is ${JSON.stringify(text)}; give a whole number from ${min} to ${max}`);
-}
-
-function learningRate(option: string, text: string): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isFinite(value) && value >= 0 && value <= 1) return value;
-  throw new OptionError(`${option} is ${JSON.stringify(text)}; give a number from 0 (which trains nothing) to 1`);
+  return wholeNumber(option, text, min, max);
 }

@@ -39,7 +39,7 @@ test.each<[string, RegExp]>([
   ["--run a/b", /--run is "a\/b"/],
   ["--host 0.0.0.0", /--host 0.0.0.0 lets other machines in: add --auth/],
   ["--steps 0", /--steps is "0"; give a whole number from 1/],
-  ["--seed -1", /--seed/],
+  ["--seed -1", /--seed is "-1"; give a whole number from 0/],
   ["--learning-rate fast", /--learning-rate is "fast"; give a number from 0/],
   ["--learning-rate 2", /--learning-rate is "2"/],
   ["--batch-size 0", /--batch-size is "0"/],

@@ -2,12 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { USAGE_EXIT_CODE } from "../run-command.ts";
 import { endTogether } from "../server/processes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STOP_WITHIN_MS = 5_000;
-/** The exit code of a trainer whose settings are wrong; it has said which. */
-const USAGE = 2;
 
 const summary = { steps: z.int(), reward_first: z.number().nullable(), reward_last: z.number().nullable() };
 
@@ -66,7 +65,8 @@ export class TrainerProcess {
       this.#child.once("close", (code, signal) => {
         const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
         if (code === 0) end(null);
-        else end({ message: `the trainer ended with ${how}`, exitCode: code === USAGE ? USAGE : 1 });
+        else
+          end({ message: `the trainer ended with ${how}`, exitCode: code === USAGE_EXIT_CODE ? USAGE_EXIT_CODE : 1 });
       });
     });
   }

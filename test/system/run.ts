@@ -1,4 +1,5 @@
-import { parseArgs } from "node:util";
+import { readOptions, wholeNumber } from "../../cli/options.ts";
+import { runCommand } from "../../cli/run-command.ts";
 import { largeFlows, longQueue } from "./capacity.ts";
 import { check, finish } from "./checks.ts";
 import { killUnderLoad } from "./kill.ts";
@@ -7,14 +8,17 @@ import { wholeLoop } from "./loop.ts";
 import { lostWaiter } from "./lost-waiter.ts";
 import { manyEnvironments } from "./many-environments.ts";
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: "string", default: "20" },
-    seed: { type: "string", default: "1" },
-    /** Words of the parts' names: only these are run. */
-    only: { type: "string", multiple: true },
-  },
-});
+const HELP = `usage: npm run test:system -- [--kills N] [--seed N] [--only WORDS …]
+
+  --kills  of the server under load; default 20
+  --seed   when they come; default 1
+  --only   words of a part's name: only such parts are run; repeatable`;
+
+const OPTIONS = {
+  kills: { type: "string", default: "20" },
+  seed: { type: "string", default: "1" },
+  only: { type: "string", multiple: true },
+} as const;
 
 /** A small generator (mulberry32), so that a run can be repeated. */
 function randomFrom(seed: number): () => number {
@@ -27,23 +31,27 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-const parts: readonly (readonly [name: string, run: () => Promise<void>])[] = [
-  [
-    `${values.kills} kills under load, seed ${values.seed}`,
-    () => killUnderLoad(Number(values.kills), randomFrom(Number(values.seed))),
-  ],
-  ["a trainer that is gone before its batch comes", lostWaiter],
-  ["a long queue", longQueue],
-  ["large groups and batches", largeFlows],
-  ["ten thousand environments", manyEnvironments],
-  ["the whole loop", wholeLoop],
-  ["learning", learning],
-];
-for (const [name, run] of parts) {
-  if (values.only !== undefined && !values.only.some((word) => name.includes(word))) continue;
-  console.log(`-- ${name}`);
-  await run().catch((error: unknown) =>
-    check(name, false, error instanceof Error ? (error.stack ?? error.message) : String(error)),
-  );
+async function main(): Promise<void> {
+  const values = readOptions(process.argv.slice(2), OPTIONS, HELP);
+  const kills = wholeNumber("--kills", values.kills, 0, 10_000);
+  const seed = wholeNumber("--seed", values.seed, 0, 2 ** 31 - 1);
+  const parts: readonly (readonly [name: string, run: () => Promise<void>])[] = [
+    [`${kills} kills under load, seed ${seed}`, () => killUnderLoad(kills, randomFrom(seed))],
+    ["a trainer that is gone before its batch comes", lostWaiter],
+    ["a long queue", longQueue],
+    ["large groups and batches", largeFlows],
+    ["ten thousand environments", manyEnvironments],
+    ["the whole loop", wholeLoop],
+    ["learning", learning],
+  ];
+  for (const [name, run] of parts) {
+    if (values.only !== undefined && !values.only.some((word) => name.includes(word))) continue;
+    console.log(`-- ${name}`);
+    await run().catch((error: unknown) =>
+      check(name, false, error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    );
+  }
+  finish();
 }
-finish();
+
+await runCommand(main);
