@@ -28,10 +28,11 @@ export class BatchDesk {
   readonly #host: BatchHost;
   readonly handOut: HandOut;
   readonly #waiters: Waiters<BatchRequest, TakenBatch>;
-  readonly #watchdog = new Watchdog();
+  readonly #watchdog: Watchdog;
 
   constructor(host: BatchHost) {
     this.#host = host;
+    this.#watchdog = new Watchdog(host.parts().stallNotes.hunger);
     this.handOut = new HandOut({
       ...{ transaction: host.transaction, wakeAt: host.wakeAt, drop: host.drop },
       freed: () => this.wake(),
@@ -62,7 +63,7 @@ export class BatchDesk {
     // Whoever waits goes first, but a slice is there for its rank alone.
     const isNext = this.#waiters.count === 0 || this.handOut.isDue(this.#host.parts().batches, request, now);
     if (isNext) for (const { answer } of this.#serve([request])) return answer;
-    this.#watchdog.polled(now);
+    this.#polledInVain(now);
     const look = this.#watchdog.nextLook(now, this.#waiters.count);
     if (look !== null) this.#host.wakeAt(look);
     return waitMs > 0 ? this.#waiters.wait(request, waitMs) : this.#nothing(null);
@@ -71,7 +72,7 @@ export class BatchDesk {
   /** The last byte of a batch, or of a rank's slice, has left. */
   delivered(batch: number, epoch: number, rank: number | null): void {
     if (!this.handOut.delivered(this.#host.parts().batches, batch, epoch, rank)) return;
-    this.#watchdog.progressed(Date.now());
+    this.#progressed();
     this.#host.scheduleDiscard();
   }
 
@@ -86,7 +87,7 @@ export class BatchDesk {
       return true;
     });
     if (changed) {
-      this.#watchdog.progressed(Date.now());
+      this.#progressed();
       this.#host.scheduleDiscard();
       this.#host.telemetry.acknowledged();
       this.#host.log("batch acknowledged", { batch, trainer, step });
@@ -149,7 +150,7 @@ export class BatchDesk {
   /** What a trainer gets that asked in vain; `waited` is its request if it was held. */
   #nothing(waited: BatchRequest | null): TakenBatch {
     const now = Date.now();
-    if (waited !== null) this.#watchdog.polled(now, now - waited.askedAt);
+    if (waited !== null) this.#polledInVain(now, now - waited.askedAt);
     return { status: this.#host.parts().state.registration === null ? "unregistered" : "none" };
   }
 
@@ -162,13 +163,30 @@ export class BatchDesk {
   /** To serve the same batch over and over is no progress. */
   #again({ id, trainer: last, leaseUntil, rewound }: Batch, { trainer, askedAt }: BatchRequest): void {
     const now = Date.now();
-    this.#watchdog.polled(now, now - askedAt);
+    this.#polledInVain(now, now - askedAt);
     this.#host.log("batch served again", { batch: id, rewound, lease_over: leaseUntil > 0, trainer, last });
+  }
+
+  #polledInVain(now: number, waitedMs = 0): void {
+    this.#watchdog.polled(now, waitedMs);
+    const { stallNotes, state, queue, environments } = this.#host.parts();
+    const { hunger } = this.#watchdog;
+    if (hunger !== null) stallNotes.hungry(hunger, now);
+    const batchSize = state.registration?.batch_size;
+    // Below a batch's sequences it is not the floors that are missing.
+    if (batchSize === undefined || queue.index.sequences < batchSize) return;
+    for (const id of environments.floors(batchSize, now).keys())
+      stallNotes.waitsFor(id, environments.get(id)?.lastHeard ?? now);
+  }
+
+  #progressed(): void {
+    this.#watchdog.progressed(Date.now());
+    this.#host.parts().stallNotes.clear();
   }
 
   #formed(batch: Batch, { askedAt, trainer }: BatchRequest, now: number): void {
     const { id, step, groups, leaseUntil } = batch;
-    this.#watchdog.progressed(now);
+    this.#progressed();
     this.#host.scheduleDiscard();
     this.#host.telemetry.batchHandedOut({ step, groups, waitedMs: now - askedAt, now });
     const sequences = groups.reduce((sum, group) => sum + group.sequences, 0);

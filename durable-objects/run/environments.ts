@@ -1,5 +1,6 @@
 import { floorsInSequences } from "./assembler/index.ts";
 import { DEFAULT_LEASING, type Leasing, leasing } from "./leasing.ts";
+import type { StallNotes } from "./stall-notes.ts";
 
 /** An environment that hasn't been heard from for this long has no floor (P5). */
 export const SILENT_AFTER_MS = 60_000;
@@ -37,7 +38,10 @@ export interface Environment extends NewEnvironment {
   evaluatedThrough: number;
   /** Leases that the evaluation which is due has lost; 0 for one that wasn't given out yet, or if none is due. */
   lostEvaluations: number;
-  /** In memory alone: a poll writes nothing. When the object wakes, everyone counts as heard from just then. */
+  /**
+   * In memory alone: a poll writes nothing. When the object wakes, everyone counts as heard from just then, unless a trainer
+   * waits for them; see StallNotes.
+   */
   lastHeard: number;
 }
 
@@ -61,6 +65,7 @@ type EnvironmentRow = {
 /** The environments of a run. */
 export class Environments {
   readonly #sql: SqlStorage;
+  readonly #notes: StallNotes;
   readonly #byId = new Map<number, Environment>();
   readonly #countByName = new Map<string, number>();
   readonly #lastByLabel = new Map<string, Environment>();
@@ -73,8 +78,9 @@ export class Environments {
   readonly #suspended = new Set<number>();
   #version = 0;
 
-  constructor(sql: SqlStorage, now: number) {
+  constructor(sql: SqlStorage, now: number, notes: StallNotes) {
     this.#sql = sql;
+    this.#notes = notes;
     for (const row of sql.exec<EnvironmentRow>("SELECT * FROM environment ORDER BY id")) {
       this.#keep({
         id: row.id,
@@ -91,7 +97,7 @@ export class Environments {
         nextItem: row.next_item,
         evaluatedThrough: row.last_evaluation,
         lostEvaluations: row.lost_evaluations,
-        lastHeard: now,
+        lastHeard: notes.heardAt(row.id, now),
       });
     }
   }
@@ -193,6 +199,7 @@ export class Environments {
   heard(environment: Environment, now: number): void {
     if (!isAlive(environment, now)) this.#changed();
     environment.lastHeard = now;
+    this.#notes.heard(environment.id, now);
   }
 
   disconnect(environment: Environment): void {

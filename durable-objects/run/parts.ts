@@ -9,6 +9,7 @@ import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { Queue } from "./queue.ts";
 import { loadRollouts } from "./rollouts/parts.ts";
 import { Shards } from "./shards.ts";
+import { StallNotes } from "./stall-notes.ts";
 import { RunState } from "./state.ts";
 
 /** Tables that a reset empties. */
@@ -27,6 +28,8 @@ const FORGOTTEN_AT_RESET = [
   "idempotency_key",
   "dropped_group",
   "handed_out",
+  "heard",
+  "hunger",
   "fork",
 ] as const;
 
@@ -36,11 +39,13 @@ export type RunParts = ReturnType<typeof load>;
 export function load(sql: SqlStorage, now: number) {
   const state = new RunState(sql);
   const queue = new Queue(sql);
-  const environments = new Environments(sql, now);
+  const stallNotes = new StallNotes(sql, now);
+  const environments = new Environments(sql, now, stallNotes);
   return {
     state,
     queue,
     environments,
+    stallNotes,
     shards: new Shards(sql, state.firstAge),
     batches: new Batches(sql),
     handOutRecord: new HandOutRecord(sql),

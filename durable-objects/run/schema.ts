@@ -201,6 +201,13 @@ export const migrations: Migrations = [
       SELECT id, 0, follow_ups FROM rollout_lease WHERE outcome IS NULL AND follow_ups IS NOT NULL`);
     sql.exec("UPDATE rollout_lease SET follow_ups = NULL WHERE follow_ups IS NOT NULL");
   },
+  (sql) => {
+    // Written while trainers ask in vain; see StallNotes. Unix milliseconds.
+    sql.exec("CREATE TABLE heard (environment INTEGER PRIMARY KEY, heard_at INTEGER NOT NULL)");
+    sql.exec(
+      "CREATE TABLE hunger (id INTEGER PRIMARY KEY CHECK (id = 0), since INTEGER NOT NULL, last_poll INTEGER NOT NULL)",
+    );
+  },
 ];
 
 /** `last_evaluation` was counted in multiples of `steps_per_eval`, which an environment may change. It is a step from here on. */

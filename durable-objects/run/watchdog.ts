@@ -1,4 +1,5 @@
 import type { Explanation } from "./explain.ts";
+import type { Hunger } from "./stall-notes.ts";
 
 /** A run whose trainers have been without a batch for this long is stalled. */
 export const STALLED_AFTER_MS = 60_000;
@@ -24,7 +25,7 @@ type Cause = Pick<Explanation, "reason" | "message">;
 /**
  * Notices a run whose trainers want batches and get none. Hunger begins with the first request that came back empty or has
  * to wait, or gets what broke off before. It ends with a new batch for anyone or with one that arrives, or when nobody has asked for {@link HUNGRY_FOR_MS}: a run without trainers is
- * not stalled, however long ago its last batch was. In memory alone: after a restart hunger begins anew.
+ * not stalled, however long ago its last batch was. In memory alone: who keeps {@link hunger} can begin with it again.
  *
  * Times are Unix milliseconds. `waiting` is how many requests wait for a batch right now; `explain` is asked for the cause
  * only when there is a stall.
@@ -34,6 +35,17 @@ export class Watchdog {
   #lastPoll: number | null = null;
   #progressedAt: number | null = null;
   #loggedAt: number | null = null;
+
+  constructor(hunger: Hunger | null = null) {
+    this.#hungrySince = hunger?.since ?? null;
+    this.#lastPoll = hunger?.lastPoll ?? null;
+  }
+
+  /** Null if nobody has asked in vain. */
+  get hunger(): Hunger | null {
+    if (this.#hungrySince === null || this.#lastPoll === null) return null;
+    return { since: this.#hungrySince, lastPoll: this.#lastPoll };
+  }
 
   /**
    * A trainer asked and got nothing, or a batch that was out before: at once, or after it had waited `waitedMs`. Called too
