@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ackBody, type BatchChange, batchChange } from "../wire/batches.ts";
+import { type ackBody, type BatchChange, batchChange, type releaseBody } from "../wire/batches.ts";
 import { answers } from "../wire/messages.ts";
 import {
   backlogAnswer,
@@ -10,6 +10,7 @@ import {
   type EnvironmentsAnswer,
   environmentsAnswer,
   evaluationsAnswer,
+  IDEMPOTENCY_HEADER,
   type LeaseList,
   type LeasesAnswer,
   leaseList,
@@ -116,6 +117,8 @@ export interface BatchRequest {
 export interface LeasedBatch {
   readonly id: number;
   readonly step: number;
+  /** Stands for this turn with the batch: an ack that says it can't end somebody else's. */
+  readonly hold: number;
   readonly groups: readonly unknown[];
 }
 
@@ -160,7 +163,9 @@ export class Client {
       starting_step: 0,
       ...settings,
     };
-    const response = await this.#transport.send("POST", "/register", { body, repeatable: true });
+    // A retry must not go back a second time.
+    const headers = { [IDEMPOTENCY_HEADER]: crypto.randomUUID() };
+    const response = await this.#transport.send("POST", "/register", { body, headers, repeatable: true });
     return response.headers.get("lachesis-notice");
   }
 
@@ -179,17 +184,18 @@ export class Client {
     });
     const id = Number(response.headers.get("lachesis-batch"));
     const step = Number(response.headers.get("lachesis-step"));
+    const hold = Number(response.headers.get("lachesis-hold"));
     let body: unknown;
     try {
       body = await response.json();
     } catch (error) {
       // Its lease would have to end before anyone got it again.
-      if (id > 0) await this.release(id, trainer).catch(() => undefined);
+      if (id > 0) await this.release(id, { hold }).catch(() => undefined);
       throw new ClientError(0, `batch ${id} broke off: ${String(error)}`, { cause: error });
     }
     const { status, message, batch } = batchBody.parse(body);
     if (status === "error") throw new ClientError(409, message ?? "the run refused to give a batch");
-    return batch === null ? null : { id, step, groups: batch };
+    return batch === null ? null : { id, step, hold, groups: batch };
   }
 
   /** Says that a leased batch has been learned from. It is never served again. */
@@ -198,8 +204,8 @@ export class Client {
   }
 
   /** Gives a leased batch back: it is served again, under the same id. */
-  release(batch: number, trainer?: string): Promise<BatchChange> {
-    return this.#post(`/batches/${batch}/release`, { trainer: trainer ?? null }, batchChange);
+  release(batch: number, holder: z.input<typeof releaseBody> = {}): Promise<BatchChange> {
+    return this.#post(`/batches/${batch}/release`, holder, batchChange);
   }
 
   /** Publishes a policy version, or inference endpoints, or both. */

@@ -34,6 +34,6 @@ export async function rewind({ client, server, doors, deduplicate }: RewindOptio
       groups: taken.groups.map((one) => group.parse(one).chaos),
     });
     await doors.evictRun();
-    await client.acknowledge(taken.id, { step: taken.step });
+    await client.acknowledge(taken.id, { step: taken.step, hold: taken.hold });
   }
 }

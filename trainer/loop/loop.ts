@@ -179,7 +179,7 @@ class Loop {
     const { learner, checkpointInterval, onEvent, client } = this.#options;
     if (batch.id === this.#learned) {
       // Its acknowledgement was lost.
-      await this.#acknowledge(batch.id, {});
+      await this.#acknowledge(batch, {});
       return;
     }
     const started = performance.now();
@@ -187,7 +187,7 @@ class Loop {
     try {
       metrics = await learner.learn(batch.groups, batch.step);
     } catch (error) {
-      await this.#reach(() => client.release(batch.id));
+      await this.#reach(() => client.release(batch.id, { hold: batch.hold }));
       const message = error instanceof Error ? error.message : String(error);
       onEvent({ event: "failed", batch: batch.id, step: batch.step, message });
       this.#failures += 1;
@@ -205,7 +205,7 @@ class Loop {
     if (this.#step % checkpointInterval === 0) this.#save();
     // Before the acknowledgement, so that the next groups' leases name this version.
     await this.#reach(() => client.publish({ version: this.#step }));
-    await this.#acknowledge(batch.id, { ...metrics, seconds, ...(staleness === null ? {} : { staleness }) });
+    await this.#acknowledge(batch, { ...metrics, seconds, ...(staleness === null ? {} : { staleness }) });
     onEvent({ event: "step", step: batch.step, batch: batch.id, ...metrics, staleness, seconds });
   }
 
@@ -224,11 +224,11 @@ class Loop {
     this.#saved = this.#learned;
   }
 
-  async #acknowledge(batch: number, metrics: Record<string, number>): Promise<void> {
+  async #acknowledge({ id, hold }: LeasedBatch, metrics: Record<string, number>): Promise<void> {
     const { client, onEvent } = this.#options;
     const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
     try {
-      await this.#reach(() => client.acknowledge(batch, { step: this.#step, metrics: finite }));
+      await this.#reach(() => client.acknowledge(id, { step: this.#step, metrics: finite, hold }));
     } catch (error) {
       // The run was reset meanwhile, or the lease ended and another trainer has the batch. What was learned stays.
       if (!isConflict(error)) throw error;

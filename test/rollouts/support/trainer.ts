@@ -42,7 +42,7 @@ export async function train(
         throw new Error(`batch ${batch.id} came again with other groups`);
       batches.set(batch.id, batch);
       await learn(batch);
-      await client.acknowledge(batch.id, { step: batch.step });
+      await client.acknowledge(batch.id, { step: batch.step, hold: taken.hold });
       acknowledged.add(batch.id);
     } catch (error) {
       if (!(error instanceof ClientError) || (error.status !== 0 && error.status < 500)) throw error;
