@@ -1,5 +1,5 @@
 /** The flags the runtime puts on errors of calls to Durable Objects. */
-function flag(error: unknown, name: "retryable" | "overloaded"): boolean {
+function flag(error: unknown, name: "retryable" | "overloaded" | "durableObjectReset"): boolean {
   return typeof error === "object" && error !== null && Reflect.get(error, name) === true;
 }
 
@@ -8,9 +8,9 @@ export function isOverloaded(error: unknown): boolean {
   return flag(error, "overloaded");
 }
 
-/** The call failed for a passing reason: the object moved, was deployed anew or lost its connection. */
+/** The call failed for a passing reason: the object moved, was deployed anew, ended at work or lost its connection. */
 export function isPassing(error: unknown): boolean {
-  return flag(error, "retryable") || flag(error, "overloaded");
+  return flag(error, "retryable") || flag(error, "overloaded") || flag(error, "durableObjectReset");
 }
 
 const ATTEMPTS = 4;

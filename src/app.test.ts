@@ -1,4 +1,10 @@
-import { createExecutionContext, env, runDurableObjectAlarm, waitOnExecutionContext } from "cloudflare:test";
+import {
+  createExecutionContext,
+  env,
+  runDurableObjectAlarm,
+  runInDurableObject,
+  waitOnExecutionContext,
+} from "cloudflare:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { app } from "./app.ts";
@@ -189,6 +195,17 @@ test("the environment a poll means: by id, by label, the only one, or a 422", as
   expect((await call("GET", `${at}/status-env?env_id=1`)).status).toBe(200);
   expect((await call("GET", `${at}/status-env?env_id=2`)).status).toBe(404);
   expect((await call("GET", `${at}/status-env?env_id=first`)).status).toBe(422);
+});
+
+test("a request whose object ends at work is told to try again, not that the server is at fault", async () => {
+  const run = freshRun();
+  await call("POST", `/runs/${run}/register`, REGISTRATION);
+  const stub = env.RUN.getByName(run);
+  const waiting = call("GET", `/runs/${run}/batch?wait=60`);
+  await expect.poll(async () => (await stub.overview()).waitingTrainers).toBe(1);
+  await runInDurableObject(stub, (_instance, state) => state.abort("reset")).catch(() => undefined);
+  const { status, headers } = await waiting;
+  expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
 });
 
 describe("exactly once over HTTP", () => {

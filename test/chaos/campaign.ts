@@ -108,8 +108,8 @@ async function play(stage: Stage, { seed, seconds }: CampaignOptions): Promise<H
       return scene.way === "leased" ? submitLeased(work) : submitUnleased(work);
     }),
   );
-  const trainers = TRAINERS.map(({ name, ranks }) => {
-    return { wire: wire(name), ranks, counts, isOn: () => phase !== "draining", isWild: isOn };
+  const trainers = TRAINERS.map(({ name, ranks, saysHold }) => {
+    return { wire: wire(name), ranks, saysHold, counts, isOn: () => phase !== "draining", isWild: isOn };
   });
   const training = trainers.map(train);
   const haunting = haunt({ server, url, random: new Random(seed, "nemesis"), counts, isOn });
@@ -130,7 +130,7 @@ async function play(stage: Stage, { seed, seconds }: CampaignOptions): Promise<H
     trainers,
     filler: wire("filler"),
   });
-  const rewound = await rewind({ client, server, doors, deduplicate: deduplicates });
+  const rewound = await rewind({ client, server, doors, deduplicate: deduplicates, acks: recorder.acks });
   const { submissions, deliveries, acks, released } = recorder;
   return {
     batchSize: BATCH_SIZE,

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import type { AckAnswer, Answer, Delivery, SentGroup, Submission } from "./checker/history.ts";
 import type { Finding } from "./checker/index.ts";
+import { contents, digestOf } from "./digest.ts";
 import type { Exchange } from "./proxy/proxy.ts";
 
 const batchBody = z.object({
-  batch: z.array(z.looseObject({ chaos: z.string() })).nullable(),
+  batch: z.array(contents).nullable(),
   lease_expires_at: z.int().optional(),
 });
 const ackBody = z.object({ repeated: z.boolean() });
@@ -54,7 +55,8 @@ export class Recorder {
   /** An answer left the server whole. */
   answered(exchange: Exchange): void {
     const { path, status, body, serial } = exchange;
-    if (status >= 500 || status === 429) return;
+    // Whoever is refused for a moment asks again; a fault of the server is a fault.
+    if (status === 503 || status === 429) return;
     this.#answers += 1;
     if (serial !== null) {
       const repeated = exchange.headers["lachesis-repeated"] === "true";
@@ -103,6 +105,7 @@ export class Recorder {
       slice: query.has("rank") ? { rank: Number(query.get("rank")), of: Number(query.get("world_size")) } : null,
       step: Number(headers["lachesis-step"]),
       groups: batch.map(({ chaos }) => chaos),
+      digests: batch.map(digestOf),
       askedAt: sentAt,
       answeredAt,
       heldUntil: lease_expires_at ?? 0,

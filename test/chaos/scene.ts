@@ -96,10 +96,12 @@ export interface TrainerScene {
   readonly name: string;
   /** Processes that take a batch in slices; 1 takes it whole. */
   readonly ranks: number;
+  /** Whether it says which hold of a batch it ends, or its name alone. */
+  readonly saysHold: boolean;
 }
 
 export const TRAINERS: readonly TrainerScene[] = [
-  { name: "trainer-0", ranks: 1 },
-  { name: "trainer-1", ranks: 1 },
-  { name: "ranks", ranks: 2 },
+  { name: "trainer-0", ranks: 1, saysHold: true },
+  { name: "trainer-1", ranks: 1, saysHold: false },
+  { name: "ranks", ranks: 2, saysHold: true },
 ];

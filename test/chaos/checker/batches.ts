@@ -25,6 +25,20 @@ export function slices({ history, batches }: Evidence): Finding {
   return { check: "slices joined in order are the batch", checked: sliced.length, faults };
 }
 
+/** Every group comes as it was sent, whenever it comes. */
+export function contents({ history, sent }: Evidence): Finding {
+  const groups = history.deliveries.flatMap(({ batch, groups: ids, digests }) =>
+    ids.map((id, place) => ({ batch, id, digest: digests[place] })),
+  );
+  const faults = groups.flatMap(({ batch, id, digest }) => {
+    const was = sent.get(id)?.group.digest;
+    return was === undefined || was === digest
+      ? []
+      : [`group ${id} came in batch ${batch} with other contents than it had`];
+  });
+  return { check: "groups come as they were sent", checked: groups.length, faults };
+}
+
 /** A rewind serves every batch after its step again, as it was, in order, and nothing else. */
 export function rewound({ history, batches }: Evidence): Finding {
   const { step, batches: again } = history.rewind;

@@ -7,13 +7,13 @@ const AGAIN: Answer = { ...RECEIVED, repeated: true };
 const OVER: Answer = { status: 409, body: '{"detail":"rollout lease 2 has ended: expired"}', repeated: false };
 
 function submission(environment: number, identity: string | null, ids: string[], answers: Answer[]): Submission {
-  const groups = ids.map((id) => ({ id, sequences: 2, policyVersion: 0, isFiltered: id === "c" }));
+  const groups = ids.map((id) => ({ id, sequences: 2, policyVersion: 0, isFiltered: id === "c", digest: id }));
   return { client: `client-${environment}`, environment, identity, groups, attempts: answers.length, answers };
 }
 
 function delivery(batch: number, trainer: string, groups: string[], rest: Partial<Delivery>): Delivery {
   const times = { askedAt: 19 + batch, answeredAt: 21 + batch, heldUntil: 9_000 };
-  return { batch, step: batch, slice: null, groups, trainer, heard: true, ...times, ...rest };
+  return { batch, step: batch, slice: null, groups, digests: groups, trainer, heard: true, ...times, ...rest };
 }
 
 /**
@@ -129,7 +129,7 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
   ],
   [
     "a group in two batches",
-    but("deliveries", (list) => at(list, 2, { groups: ["a", "f"] })),
+    but("deliveries", (list) => at(list, 2, { groups: ["a", "f"], digests: ["a", "f"] })),
     [
       "no group that was answered received is lost",
       "no group with a key or a lease is in batches twice",
@@ -138,7 +138,7 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
   ],
   [
     "a group twice in one batch",
-    but("deliveries", (list) => at(list, 2, { groups: ["b", "b"] })),
+    but("deliveries", (list) => at(list, 2, { groups: ["b", "b"], digests: ["b", "b"] })),
     [
       "no group that was answered received is lost",
       "no group with a key or a lease is in batches twice",
@@ -148,7 +148,7 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
   ],
   [
     "a group that was refused",
-    but("deliveries", (list) => at(list, 2, { groups: ["b", "e"] })),
+    but("deliveries", (list) => at(list, 2, { groups: ["b", "e"], digests: ["b", "e"] })),
     [
       "no group that was answered received is lost",
       "batches hold nothing that was refused or never sent",
@@ -157,12 +157,12 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
   ],
   [
     "a group nobody sent",
-    but("deliveries", (list) => at(list, 2, { groups: ["b", "f", "z"] })),
+    but("deliveries", (list) => at(list, 2, { groups: ["b", "f", "z"], digests: ["b", "f", "z"] })),
     ["batches hold nothing that was refused or never sent", "a rewind serves the batches after its step again"],
   ],
   [
     "a batch that comes again in another order",
-    but("deliveries", (list) => at(list, 1, { groups: ["d", "a"] })),
+    but("deliveries", (list) => at(list, 1, { groups: ["d", "a"], digests: ["d", "a"] })),
     ["a batch that comes again is the same"],
   ],
   [
@@ -171,13 +171,21 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
     ["a batch that comes again is the same"],
   ],
   [
+    "a group that comes with other contents",
+    but("deliveries", (list) => at(list, 2, { digests: ["b", "d"] })),
+    ["groups come as they were sent"],
+  ],
+  [
     "a slice that comes again with other groups",
-    but("deliveries", (list) => [...list, ...list.slice(4).map((slice) => ({ ...slice, groups: ["a"] }))]),
+    but("deliveries", (list) => [
+      ...list,
+      ...list.slice(4).map((slice) => ({ ...slice, groups: ["a"], digests: ["a"] })),
+    ]),
     ["slices joined in order are the batch"],
   ],
   [
     "slices that leave something out",
-    but("deliveries", (list) => at(list, 4, { groups: [] })),
+    but("deliveries", (list) => at(list, 4, { groups: [], digests: [] })),
     ["slices joined in order are the batch"],
   ],
   [
@@ -188,7 +196,7 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
   [
     "a group that the filters drop",
     but("submissions", (list) =>
-      at(list, 1, { groups: [{ id: "b", sequences: 2, policyVersion: 0, isFiltered: true }] }),
+      at(list, 1, { groups: [{ id: "b", sequences: 2, policyVersion: 0, isFiltered: true, digest: "b" }] }),
     ),
     ["no group that the filters drop is in a batch"],
   ],
@@ -229,7 +237,7 @@ const BAD: readonly (readonly [what: string, history: History, found: readonly s
       ...list.filter(({ identity }) => identity !== "lease 3"),
       {
         ...submission(1, "lease 3", [], [RECEIVED]),
-        groups: [{ id: "f", sequences: 1, policyVersion: 0, isFiltered: false }],
+        groups: [{ id: "f", sequences: 1, policyVersion: 0, isFiltered: false, digest: "f" }],
       },
     ]),
     ["every batch has 4 sequences", "shares follow the weights within 12.0 %"],

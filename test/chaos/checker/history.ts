@@ -12,6 +12,8 @@ export interface SentGroup {
   readonly policyVersion: number | null;
   /** Whether the run's filters keep it from trainers. */
   readonly isFiltered: boolean;
+  /** Stands for its contents. */
+  readonly digest: string;
 }
 
 /** A definite answer that left the server whole: neither a 5xx nor a 429. */
@@ -46,6 +48,8 @@ export interface Delivery {
   readonly slice: { readonly rank: number; readonly of: number } | null;
   /** Ids of its groups, in order. */
   readonly groups: readonly string[];
+  /** What stands for the contents of each, as they came. */
+  readonly digests: readonly string[];
   /** When its request went to the server. */
   readonly askedAt: number;
   readonly trainer: string;

@@ -17,6 +17,7 @@ const CHECKS: readonly ((evidence: Evidence) => Finding)[] = [
   submissions.filtersKept,
   batches.sameBatch,
   batches.slices,
+  batches.contents,
   batches.everyStep,
   batches.exactSize,
   batches.firstAckOnce,

@@ -1,4 +1,5 @@
 import type { SentGroup } from "../checker/history.ts";
+import { digestOf } from "../digest.ts";
 import { MAX_MEAN_SCORE } from "../scene.ts";
 
 export interface GroupOptions {
@@ -27,12 +28,12 @@ export function makeGroup(options: GroupOptions): { body: object; sent: SentGrou
     Array.from({ length: tokens }, (_, position) => (sequence * tokens + position) % 50_000),
   );
   const body = {
+    chaos: id,
     tokens: ids,
     masks: ids,
     scores: ids.map((_, sequence) => (isFiltered ? MAX_MEAN_SCORE + 1 : sequence % 2)),
     env_id: environment,
-    chaos: id,
     ...(saysVersion && policyVersion !== null ? { policy_version: policyVersion } : {}),
   };
-  return { body, sent: { id, sequences, policyVersion, isFiltered } };
+  return { body, sent: { id, sequences, policyVersion, isFiltered, digest: digestOf(body) } };
 }

@@ -6,6 +6,7 @@ import type { Heard, Wire } from "./wire.ts";
 export interface Taken {
   readonly id: number;
   readonly step: number;
+  readonly hold: number;
 }
 
 const body = z.object({ batch: z.array(z.unknown()).nullable() });
@@ -41,5 +42,6 @@ function query(wire: Wire, wait: number): string {
 
 function taken(heard: Heard | null): Taken | null {
   if (heard?.status !== 200 || body.parse(JSON.parse(heard.body)).batch === null) return null;
-  return { id: Number(heard.headers.get("lachesis-batch")), step: Number(heard.headers.get("lachesis-step")) };
+  const number = (name: string) => Number(heard.headers.get(`lachesis-${name}`));
+  return { id: number("batch"), step: number("step"), hold: number("hold") };
 }

@@ -20,6 +20,8 @@ export interface TrainerOptions {
   readonly wire: Wire;
   /** Processes that take a batch in slices; 1 takes it whole. */
   readonly ranks: number;
+  /** Whether it says which hold it ends, or its name alone. */
+  readonly saysHold: boolean;
   readonly counts: Counts;
   readonly isOn: () => boolean;
   /** Whether it does all that can go wrong, or trains and acknowledges alone. */
@@ -32,7 +34,7 @@ export async function train(options: TrainerOptions): Promise<void> {
 }
 
 /** Returns whether there was a batch. */
-export async function trainOnce({ wire, ranks, counts, isWild }: TrainerOptions): Promise<boolean> {
+export async function trainOnce({ wire, ranks, saysHold, counts, isWild }: TrainerOptions): Promise<boolean> {
   const { random, client } = wire;
   const wait = isWild() ? 1 : 0;
   const taken = await (ranks === 1 ? takeWhole(wire, wait) : takeInSlices(wire, ranks, wait));
@@ -40,11 +42,11 @@ export async function trainOnce({ wire, ranks, counts, isWild }: TrainerOptions)
     await pause(random.between(20, 100));
     return false;
   }
-  const { id, step } = taken;
+  const { id, step, hold } = taken;
   const plan = isWild() ? random.pick(PLANS) : "acknowledge";
   counts.add(`trainer_${plan}`);
   const acknowledge = async () => {
-    const ack = { step, metrics: { loss: 1 / step }, trainer: client };
+    const ack = { step, metrics: { loss: 1 / step }, trainer: client, ...(saysHold ? { hold } : {}) };
     const { status } = await wire.insist("POST", `/batches/${id}/ack`, { body: ack });
     if (status === 200 && random.chance(0.7)) await wire.ask("POST", "/policy", { body: { version: step } });
   };
