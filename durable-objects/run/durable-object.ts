@@ -19,7 +19,7 @@ import { BatchDesk, type BatchHost } from "./batch-desk.ts";
 import type { Batch } from "./batches.ts";
 import { Discards } from "./discards.ts";
 import type { DroppedGroup } from "./dropped-groups.ts";
-import { MAX_ENVIRONMENTS, type NewEnvironment } from "./environments.ts";
+import type { NewEnvironment } from "./environments.ts";
 import { findEnvironment } from "./find-environment.ts";
 import { type ForkOrigin, type ForkPage, type ForkPlace, type FoundOrigin, findOrigin, forkPage } from "./fork.ts";
 import type { Fork } from "./fork-progress.ts";
@@ -29,7 +29,8 @@ import { type RunMetrics, runMetrics } from "./metrics.ts";
 import { overview } from "./overview.ts";
 import { forget, isWorkLeft, load, type RunParts } from "./parts.ts";
 import type { KeptGroup } from "./queue.ts";
-import { ignoredSettings, type Registration } from "./registration.ts";
+import { Registrar } from "./registrar.ts";
+import type { Registration } from "./registration.ts";
 import type { Ending, Failure, FollowUpAnswer, LeaseAnswer, LeaseChange } from "./rollouts/answers.ts";
 import type { NewEndpoint } from "./rollouts/endpoints.ts";
 import {
@@ -55,6 +56,7 @@ export class Run extends DurableObject<Env> {
   readonly #alarm: Alarm;
   readonly #rollouts: Rollouts;
   readonly #intake: Intake;
+  readonly #registrar: Registrar;
   readonly #policy: PolicyDesk;
   readonly #environmentDesk: EnvironmentDesk;
   readonly #diskLimit: number;
@@ -91,6 +93,15 @@ export class Run extends DurableObject<Env> {
       full: () => (this.#sql.databaseSize < this.#diskLimit ? null : { status: "disk_full" }),
       refused: scheduleDiscard,
       queued: () => this.#wakeAll(),
+    });
+    this.#registrar = new Registrar({
+      ...common,
+      rewind: (step) => {
+        const keptFrom = this.#batches.rewind(step);
+        this.#rollouts.wake();
+        return keptFrom;
+      },
+      wakeAll: () => this.#wakeAll(),
     });
     // Whoever sets the alarm first puts off the one that an earlier life may have left: what was due then is due now.
     if (isWorkLeft(this.#sql)) this.#alarm.at(Date.now() + DISCARD_AFTER_MS);
@@ -146,33 +157,9 @@ export class Run extends DurableObject<Env> {
     return this.#intake.commit(commit);
   }
 
-  /**
-   * The first trainer settles the run; who comes later joins it. One that goes on from a checkpoint of an earlier step gets
-   * every batch after that step again, and the environments' states go back to it. `key` tells a request that comes again: to go
-   * back once more would serve what the trainer has acknowledged meanwhile.
-   */
+  /** See {@link Registrar.register}. */
   register(registration: Registration, resumeFrom: number | null = null, key: string | null = null): Registered {
-    const { state, fork, keys } = this.#parts;
-    if (fork.pending !== null) return { status: "forking", from: fork.pending.source };
-    const hasBegun = state.registration !== null;
-    const step = hasBegun ? state.step : registration.starting_step;
-    if (resumeFrom !== null && resumeFrom > step) return { status: "ahead", step, hasBegun };
-    const now = Date.now();
-    const note = () => {
-      if (key !== null) keys.add(key, [], now);
-    };
-    if (state.registration !== null) {
-      const isNew = key === null || keys.find(key, now) === null;
-      if (resumeFrom !== null && isNew) {
-        const keptFrom = this.#batches.rewind(resumeFrom);
-        this.#rollouts.wake();
-        if (keptFrom !== null) return { status: "not_kept", step: state.step, keptFrom };
-        note();
-      }
-      return { status: "registered", ignored: ignoredSettings(state.registration, registration) };
-    }
-    this.#begin(registration, note);
-    return { status: "registered", ignored: [] };
+    return this.#registrar.register(registration, resumeFrom, key);
   }
 
   /** Null until a trainer has registered. */
@@ -181,25 +168,12 @@ export class Run extends DurableObject<Env> {
   }
 
   registerEnvironment(environment: NewEnvironment): RegisteredEnvironment {
-    const { state, environments } = this.#parts;
-    if (state.registration === null) return { status: "no_trainer" };
-    const isKnown = environment.key != null && environments.keyed(environment.key) !== undefined;
-    if (!isKnown && environments.count >= MAX_ENVIRONMENTS) return { status: "too_many", limit: MAX_ENVIRONMENTS };
-    const { id, wandbName } = environments.register(environment, Date.now(), state.step);
-    return { status: "registered", id, wandbName, registration: state.registration, step: state.step };
+    return this.#registrar.registerEnvironment(environment);
   }
 
   /** Returns false if there is no such environment. */
   disconnectEnvironment(id: number): boolean {
-    const { environments, queue } = this.#parts;
-    const environment = environments.get(id);
-    if (environment === undefined) return false;
-    this.#transaction(() => {
-      environments.disconnect(environment);
-      queue.releaseBuffer(id);
-    });
-    this.#wakeAll();
-    return true;
+    return this.#registrar.disconnectEnvironment(id);
   }
 
   /** An environment's poll. Counts as a sign of life and writes nothing. */
@@ -269,20 +243,14 @@ export class Run extends DurableObject<Env> {
     return this.#parts.fork.fork;
   }
 
-  /** Begins to be a copy of another run, unless it has begun to already: see the answer. Null if it has a trainer. */
+  /** See {@link Registrar.beginFork}. */
   beginFork(source: string, askedStep: number | null, origin: ForkOrigin): Fork | null {
-    const { state, fork } = this.#parts;
-    if (fork.fork !== null) return fork.fork;
-    if (state.registration !== null) return null;
-    return this.#transaction(() => fork.begin(source, askedStep, origin));
+    return this.#registrar.beginFork(source, askedStep, origin);
   }
 
   /** All groups of the fork are here, so the run begins. False if it was reset meanwhile. */
   completeFork(life: number): boolean {
-    const { fork } = this.#parts;
-    if (fork.fork?.life !== life) return false;
-    if (fork.pending !== null) this.#begin(fork.pending.origin.registration, () => fork.complete());
-    return true;
+    return this.#registrar.completeFork(life);
   }
 
   /** Where the group queued last lies, or null if none ever was. */
@@ -349,17 +317,6 @@ export class Run extends DurableObject<Env> {
       droppedGroups.nextExpiry(),
     ];
     for (const expiry of expiries) if (expiry !== null) this.#alarm.at(expiry);
-  }
-
-  #begin(registration: Registration, change: () => void = () => undefined): void {
-    const { state, shards } = this.#parts;
-    this.#transaction(() => {
-      state.registration = registration;
-      state.step = registration.starting_step;
-      state.save(shards.nextAge);
-      change();
-    });
-    this.#wakeAll();
   }
 
   /** Changes disk and memory together: if it throws, memory is read anew from what the disk kept. */
