@@ -1,11 +1,11 @@
-import { createExecutionContext, env } from "cloudflare:test";
+import { env } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { SmallGroup } from "../../durable-objects/payload-shard/durable-object.ts";
 import { ROW_BYTES } from "../../durable-objects/payloads.ts";
 import type { Fork } from "../../durable-objects/run/fork-progress.ts";
 import type { Registration } from "../../durable-objects/run/registration.ts";
 import { freshRun, PLAIN, payloadsOf, REGISTRATION, runAlarms } from "../../durable-objects/testing.ts";
-import { app } from "../app.ts";
+import { call } from "../testing.ts";
 import { continueFork } from "./fork.ts";
 
 let runs = 0;
@@ -26,13 +26,9 @@ async function scene(notes: readonly string[], settings: Partial<Registration> =
 }
 
 async function fork(target: string, from: string, step: number | null = null) {
-  const request = new Request(`http://lachesis/runs/${target}/fork`, {
-    method: "POST",
-    body: JSON.stringify({ from, step }),
-  });
-  const settings = { ...env, AUTH_SECRET: undefined, ALLOW_ANONYMOUS: "true" };
-  const response = await app.fetch(request, settings, createExecutionContext());
-  return { status: response.status, answer: JSON.parse(await response.text()) as Record<string, unknown> };
+  const { status, text } = await call("POST", `/runs/${target}/fork`, { from, step });
+  const answer: Record<string, unknown> = JSON.parse(text);
+  return { status, answer };
 }
 
 /** Begins a fork as the route does, and copies nothing. */

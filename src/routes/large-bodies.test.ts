@@ -1,28 +1,14 @@
-import { createExecutionContext, env, waitOnExecutionContext } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { app } from "../app.ts";
-
-const OPEN = { ...env, AUTH_SECRET: undefined, ALLOW_ANONYMOUS: "true" };
-let runs = 0;
-
-async function call(method: string, path: string, body: string) {
-  const ctx = createExecutionContext();
-  const response = await app.fetch(new Request(`http://lachesis${path}`, { method, body }), OPEN, ctx);
-  const text = await response.text();
-  await waitOnExecutionContext(ctx);
-  return { status: response.status, text };
-}
+import { call, freshRun, REGISTRATION } from "../testing.ts";
 
 /** A run with one environment and an open rollout lease, 1. */
 async function ready(): Promise<string> {
-  const at = `/runs/large-bodies-${runs++}`;
-  const settings = { wandb_group: null, wandb_project: null, batch_size: 2, max_token_len: 64, checkpoint_dir: "" };
-  const steps = { save_checkpoint_interval: 1, starting_step: 0, num_steps: 9 };
+  const at = `/runs/${freshRun()}`;
   const environment = { max_token_length: 64, desired_name: "math", weight: 1, group_size: 2 };
-  await call("POST", `${at}/register`, JSON.stringify({ ...settings, ...steps }));
-  await call("POST", `${at}/policy`, JSON.stringify({ endpoints: [{ url: "http://gpu", model: "m" }] }));
-  await call("POST", `${at}/register-env`, JSON.stringify(environment));
-  await call("POST", `${at}/leases`, JSON.stringify({ env_id: 0 }));
+  await call("POST", `${at}/register`, REGISTRATION);
+  await call("POST", `${at}/policy`, { endpoints: [{ url: "http://gpu", model: "m" }] });
+  await call("POST", `${at}/register-env`, environment);
+  await call("POST", `${at}/leases`, { env_id: 0 });
   return at;
 }
 
@@ -42,9 +28,9 @@ test.each(WAYS)("a hundred follow-up items as long as they may be are taken: %s"
   const at = await ready();
   const items = Array.from({ length: 100 }, (_, index) => textOf(character, 16_382) + String(index).padStart(2, "0"));
   const noted = await call("POST", `${at}/leases/1/backlog`, write(JSON.stringify({ items })));
-  expect(noted).toEqual({ status: 200, text: '{"status":"noted","items":100}' });
-  await call("POST", `${at}/leases/1/close`, JSON.stringify({ outcome: "skipped", reason: "easy" }));
-  const { text } = await call("POST", `${at}/leases`, JSON.stringify({ env_id: 0 }));
+  expect(noted).toMatchObject({ status: 200, text: '{"status":"noted","items":100}' });
+  await call("POST", `${at}/leases/1/close`, { outcome: "skipped", reason: "easy" });
+  const { text } = await call("POST", `${at}/leases`, { env_id: 0 });
   expect(JSON.parse(text)).toMatchObject({ leases: [{ item: null, backlog: items[0] }] });
 });
 
@@ -53,7 +39,7 @@ test.each(WAYS)("a state as long as it may be is kept: %s", async (_how, charact
   const state = textOf(character, 49_152);
   const kept = await call("PUT", `${at}/environments/0/state`, write(JSON.stringify({ version: 0, state })));
   expect(kept.status).toBe(200);
-  const longer = await call("PUT", `${at}/environments/0/state`, JSON.stringify({ version: 1, state: `${state}x` }));
+  const longer = await call("PUT", `${at}/environments/0/state`, { version: 1, state: `${state}x` });
   expect([longer.status, longer.text]).toEqual([422, expect.stringContaining("at most 49152 characters")]);
 });
 

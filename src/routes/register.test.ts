@@ -1,39 +1,16 @@
-import { createExecutionContext, env, waitOnExecutionContext } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
-import { app } from "../app.ts";
+import { call, freshRun, GROUP, REGISTRATION } from "../testing.ts";
 
-const OPEN = { ...env, AUTH_SECRET: undefined, ALLOW_ANONYMOUS: "true" };
-const REGISTRATION = {
-  wandb_group: null,
-  wandb_project: null,
-  batch_size: 2,
-  max_token_len: 64,
-  checkpoint_dir: "",
-  save_checkpoint_interval: 1,
-  starting_step: 3,
-  num_steps: 9,
-};
-const GROUP = { tokens: [[1], [2]], masks: [[1], [2]], scores: [0, 1] };
-let runs = 0;
-const freshRun = () => `/runs/register-test-${runs++}`;
-
-async function call(method: string, path: string, body?: unknown) {
-  const ctx = createExecutionContext();
-  const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
-  const response = await app.fetch(new Request(`http://lachesis${path}`, init), OPEN, ctx);
-  const text = await response.text();
-  await waitOnExecutionContext(ctx);
-  return { status: response.status, text };
-}
-const register = (run: string, field: object = {}) => call("POST", `${run}/register`, { ...REGISTRATION, ...field });
+const register = (run: string, field: object = {}) =>
+  call("POST", `/runs/${run}/register`, { ...REGISTRATION, starting_step: 3, ...field });
 
 describe("a trainer that resumes from a step the run hasn't come to", () => {
   test("is told where the run is", async () => {
     const run = freshRun();
     await register(run);
-    await call("POST", `${run}/scored_data`, GROUP);
-    await call("GET", `${run}/batch`);
-    expect(await register(run, { resume_from_step: 5 })).toEqual({
+    await call("POST", `/runs/${run}/scored_data`, GROUP);
+    await call("GET", `/runs/${run}/batch`);
+    expect(await register(run, { resume_from_step: 5 })).toMatchObject({
       status: 409,
       text: expect.stringMatching(/can't go on from step 5: it is at step 4;.*starting_step 5/),
     });
@@ -42,11 +19,11 @@ describe("a trainer that resumes from a step the run hasn't come to", () => {
 
   test("and that nobody has begun, and registers nothing", async () => {
     const run = freshRun();
-    expect(await register(run, { resume_from_step: 4 })).toEqual({
+    expect(await register(run, { resume_from_step: 4 })).toMatchObject({
       status: 409,
       text: expect.stringMatching(/it has not begun, and would at starting_step 3; register with starting_step 4/),
     });
-    expect((await call("GET", `${run}/info`)).text).toBe('{"batch_size":-1,"max_token_len":-1}');
+    expect((await call("GET", `/runs/${run}/info`)).text).toBe('{"batch_size":-1,"max_token_len":-1}');
     expect((await register(run, { resume_from_step: 3 })).status).toBe(200);
   });
 });
@@ -79,7 +56,7 @@ describe("settings that could never work are refused", () => {
 test("a lease of any length ends at a whole millisecond", async () => {
   const run = freshRun();
   await register(run);
-  await call("POST", `${run}/scored_data`, GROUP);
-  const { lease_expires_at } = JSON.parse((await call("GET", `${run}/batch?lease=1.0005`)).text);
+  await call("POST", `/runs/${run}/scored_data`, GROUP);
+  const { lease_expires_at } = JSON.parse((await call("GET", `/runs/${run}/batch?lease=1.0005`)).text);
   expect(Number.isInteger(lease_expires_at)).toBe(true);
 });
