@@ -110,13 +110,14 @@ export class BatchDesk {
     if (step < keptFrom - 1) return keptFrom;
     // Nothing has happened since then, so nothing goes back.
     if (step >= state.step) return null;
-    this.#host.transaction(() => {
-      batches.rewind(step);
+    const opened = this.#host.transaction(() => {
+      const ids = batches.rewind(step);
       environmentStates.restore(step, state.registration?.save_checkpoint_interval ?? 0);
       if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
       this.#host.saveState();
+      return ids;
     });
-    this.handOut.forgetAll();
+    this.handOut.forget(opened);
     this.#host.log("run rewound", { step, from: state.step });
     this.wake();
     return null;
@@ -131,7 +132,11 @@ export class BatchDesk {
   lookForStall(explain: () => Explanation): void {
     const now = Date.now();
     const stall = this.#watchdog.toLog(now, this.waiting, explain);
-    if (stall !== null) this.#host.log("run stalled", { ...stall }, "warn");
+    if (stall !== null) {
+      this.#host.log("run stalled", { ...stall }, "warn");
+      const { hunger } = this.#watchdog;
+      if (hunger !== null) this.#host.parts().stallNotes.hungry(hunger, now);
+    }
     const next = this.#watchdog.nextLook(now, this.waiting);
     if (next !== null) this.#host.wakeAt(Math.max(next, now + LOOK_EVERY_MS));
   }
@@ -171,12 +176,15 @@ export class BatchDesk {
     this.#watchdog.polled(now, waitedMs);
     const { stallNotes, state, queue, environments } = this.#host.parts();
     const { hunger } = this.#watchdog;
-    if (hunger !== null) stallNotes.hungry(hunger, now);
+    if (hunger === null || !stallNotes.hungry(hunger, now)) return;
     const batchSize = state.registration?.batch_size;
     // Below a batch's sequences it is not the floors that are missing.
     if (batchSize === undefined || queue.index.sequences < batchSize) return;
-    for (const id of environments.floors(batchSize, now).keys())
-      stallNotes.waitsFor(id, environments.get(id)?.lastHeard ?? now);
+    for (const [id, floor] of environments.floors(batchSize, now)) {
+      const environment = environments.get(id);
+      const queued = queue.index.environments.get(id)?.sequences ?? 0;
+      if (environment !== undefined && queued < floor) stallNotes.waitsFor(id, environment.lastHeard);
+    }
   }
 
   #progressed(): void {

@@ -177,8 +177,11 @@ export class Batches {
     this.#sql.exec("DELETE FROM batch_part WHERE batch = ?", id);
   }
 
-  /** Opens every batch after a step again. Call it within a transaction, after {@link keptFrom} has said that it can. */
-  rewind(step: number): void {
+  /**
+   * Opens every batch after a step again, and returns their ids. Call it within a transaction, after {@link keptFrom} has said
+   * that it can.
+   */
+  rewind(step: number): number[] {
     this.#sql.exec(
       `UPDATE batch SET delivered = ${OPEN}, lease_until = 0, trainer = NULL, world_size = 1, ranks = '[]',
          epoch = epoch + 1, rewound = 1
@@ -187,6 +190,7 @@ export class Batches {
     );
     this.#open = this.#readOpen();
     this.#kept = this.#readKept();
+    return [...this.#open.values()].filter((batch) => batch.step > step).map(({ id }) => id);
   }
 
   /** Batches after a step, from this id on, in order; read one at a time. */

@@ -147,16 +147,25 @@ export class HandOut {
     if (batch === undefined || batch.rewound || (batch.leaseUntil === 0 && !this.#streaming.has(id))) return false;
     this.#arrived.delete(id);
     this.#streaming.delete(id);
-    batches.hold(batch, NO_HOLD);
+    // Twice: what was given back is nobody's, while what broke off may have arrived all the same; see refusal.
+    batches.hold(batches.hold(batch, NO_HOLD), NO_HOLD);
     this.#host.freed();
     return true;
   }
 
-  /** Batches no longer streamed, or never heard of again: after a reset or a rewind nothing of before counts. */
+  /** A reset: nothing of before counts. */
   forgetAll(): void {
     this.#streaming.clear();
     this.#arrived.clear();
     this.#barren = null;
+  }
+
+  /** These batches are opened again: who still reads them doesn't count. */
+  forget(ids: Iterable<number>): void {
+    for (const id of ids) {
+      this.#streaming.delete(id);
+      this.#arrived.delete(id);
+    }
   }
 
   /**

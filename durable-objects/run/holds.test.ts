@@ -141,6 +141,16 @@ describe("a hold that is named", () => {
   });
 });
 
+test("a batch that was given back is not ended by a late ack of the same hold", async () => {
+  const { run, shard } = await ready();
+  await shard.submit([group("a"), group("b")]);
+  const taken = await take(run, { leaseMs: 60_000 });
+  const hold = typeof taken === "string" ? -1 : taken.hold;
+  await run.release(1, { hold });
+  expect(await run.acknowledge(1, { ...ACK, hold })).toMatchObject({ status: "held" });
+  expect(await take(run)).toMatchObject({ id: 1 });
+});
+
 test("a lease that is over is served again though its trainer is still reading, whose end counts no more", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const { run, shard } = await ready();

@@ -41,6 +41,8 @@ export class Queue {
   readonly #sql: SqlStorage;
   readonly index = new QueueIndex();
   readonly #buffers = new Map<number, BufferedGroup[]>();
+  /** Sequences in each. */
+  readonly #sums = new Map<number, number>();
   readonly #versions = new PolicyVersions();
   #buffered = 0;
   #bytes = 0;
@@ -81,12 +83,12 @@ export class Queue {
   }
 
   bufferedSequences(environment: number): number {
-    return sum(this.#buffers.get(environment) ?? []);
+    return this.#sums.get(environment) ?? 0;
   }
 
   /** Environments that have buffered groups, with their sequences. */
   buffered(): { environment: number; sequences: number }[] {
-    return [...this.#buffers].map(([environment, groups]) => ({ environment, sequences: sum(groups) }));
+    return [...this.#sums].map(([environment, sequences]) => ({ environment, sequences }));
   }
 
   add(group: KeptGroup, groupSize: number | undefined): Verdict {
@@ -157,7 +159,7 @@ export class Queue {
    */
   #addToBuffer(environment: number, groupSize: number, group: BufferedGroup): void {
     const buffer = this.#hold(environment, group);
-    if (sum(buffer) < groupSize) return;
+    if (this.bufferedSequences(environment) < groupSize) return;
     const exact = subsetOfSize(
       buffer.map(({ sequences }) => sequences),
       groupSize,
@@ -172,9 +174,15 @@ export class Queue {
       this.#enter({ environment, ...group });
       this.#buffered -= group.sequences;
     }
-    const rest = (this.#buffers.get(environment) ?? []).filter((group) => !groups.includes(group));
-    if (rest.length > 0) this.#buffers.set(environment, rest);
-    else this.#buffers.delete(environment);
+    const released = new Set(groups);
+    const rest = (this.#buffers.get(environment) ?? []).filter((group) => !released.has(group));
+    if (rest.length > 0) {
+      this.#buffers.set(environment, rest);
+      this.#sums.set(environment, sum(rest));
+    } else {
+      this.#buffers.delete(environment);
+      this.#sums.delete(environment);
+    }
   }
 
   /** Adds a group to its environment's buffer, and returns that. */
@@ -182,6 +190,7 @@ export class Queue {
     const buffer = this.#buffers.get(environment) ?? [];
     this.#buffers.set(environment, buffer);
     buffer.push(group);
+    this.#sums.set(environment, this.bufferedSequences(environment) + group.sequences);
     this.#buffered += group.sequences;
     return buffer;
   }

@@ -50,6 +50,17 @@ describe("rewind", () => {
     expect((await run.overview()).openBatches).toBe(0);
   });
 
+  test("leaves a batch before its step alone, also one that is still being read", async () => {
+    const { run, shard } = await ready({ keep_steps: 9 });
+    await shard.submit([group("a"), group("b")]);
+    using first = await run.takeBatch(0);
+    await handOut(run, shard, 2);
+    await run.register(REGISTRATION, 2);
+    expect(await take(run)).toMatchObject({ id: 3 });
+    expect(await take(run)).toBe("none");
+    expect(first).toMatchObject({ batch: { id: 1 } });
+  });
+
   test("an ack of an earlier life doesn't end a batch that was opened again, before it is taken and after", async () => {
     const { run, shard } = await ready({ keep_steps: 9 });
     await shard.submit([group("a"), group("b")]);

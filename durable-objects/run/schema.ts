@@ -204,9 +204,12 @@ export const migrations: Migrations = [
   (sql) => {
     // Written while trainers ask in vain; see StallNotes. Unix milliseconds.
     sql.exec("CREATE TABLE heard (environment INTEGER PRIMARY KEY, heard_at INTEGER NOT NULL)");
-    sql.exec(
-      "CREATE TABLE hunger (id INTEGER PRIMARY KEY CHECK (id = 0), since INTEGER NOT NULL, last_poll INTEGER NOT NULL)",
-    );
+    sql.exec(`CREATE TABLE hunger (
+      id INTEGER PRIMARY KEY CHECK (id = 0),
+      since INTEGER NOT NULL,
+      last_poll INTEGER NOT NULL,
+      logged_at INTEGER
+    )`);
   },
 ];
 

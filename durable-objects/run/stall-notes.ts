@@ -1,3 +1,6 @@
+/** A trainer that asked in vain counts as hungry for this long: whoever polls, polls more often. */
+export const HUNGRY_FOR_MS = 30_000;
+
 /** A note is at most so much older than what it notes. */
 const PRECISION_MS = 5_000;
 
@@ -10,18 +13,22 @@ const NOTED_AFTER_MS = 10_000;
 export interface Hunger {
   readonly since: number;
   readonly lastPoll: number;
+  /** When the log was last told of it; null if it never was. */
+  readonly loggedAt: number | null;
 }
 
 /**
  * What must outlive the object's sleep while a trainer asks in vain: since when it does, and when the environments were last
- * heard from whose floors it waits for. Else a run that is polled rarely would wait for a silent environment for ever, as it
- * knows of no silence when it wakes. Written during a stall alone. Times are Unix milliseconds.
+ * heard from whose unmet floors it waits for. Else a run that is polled rarely would wait for a silent environment for ever,
+ * as it knows of no silence when it wakes. Nothing is written while a trainer gets its batches within seconds, or when none
+ * asks any more. Times are Unix milliseconds.
  */
 export class StallNotes {
   readonly #sql: SqlStorage;
   readonly #wokeAt: number;
   readonly #heardAt: Map<number, number>;
   #hunger: Hunger | null;
+  #lastPoll: number;
 
   constructor(sql: SqlStorage, now: number) {
     this.#sql = sql;
@@ -29,8 +36,11 @@ export class StallNotes {
     type Heard = { environment: number; heard_at: number };
     const heard = sql.exec<Heard>("SELECT environment, heard_at FROM heard").toArray();
     this.#heardAt = new Map(heard.map(({ environment, heard_at }) => [environment, heard_at]));
-    const [hunger] = sql.exec<{ since: number; last_poll: number }>("SELECT since, last_poll FROM hunger").toArray();
-    this.#hunger = hunger === undefined ? null : { since: hunger.since, lastPoll: hunger.last_poll };
+    type Row = { since: number; last_poll: number; logged_at: number | null };
+    const [hunger] = sql.exec<Row>("SELECT since, last_poll, logged_at FROM hunger").toArray();
+    this.#hunger =
+      hunger === undefined ? null : { since: hunger.since, lastPoll: hunger.last_poll, loggedAt: hunger.logged_at };
+    this.#lastPoll = this.#hunger?.lastPoll ?? 0;
   }
 
   /** As it was noted; null if it wasn't. */
@@ -44,14 +54,22 @@ export class StallNotes {
     return noted === undefined ? now : Math.min(now, noted + PRECISION_MS);
   }
 
-  /** A trainer asked in vain. */
-  hungry(hunger: Hunger, now: number): void {
-    if (this.#hunger !== null && this.#hunger.since === hunger.since && now - this.#hunger.lastPoll < PRECISION_MS)
-      return;
-    if (now - this.#wokeAt > JUST_WOKE_MS && now - hunger.since < NOTED_AFTER_MS) return;
+  /** A trainer asked in vain, or the log was told of it. Returns whether that has to be noted. */
+  hungry(hunger: Hunger, now: number): boolean {
+    this.#lastPoll = hunger.lastPoll;
+    if (now - this.#wokeAt > JUST_WOKE_MS && now - hunger.since < NOTED_AFTER_MS) return false;
+    const before = this.#hunger;
+    const isKnown = before?.since === hunger.since && before.loggedAt === hunger.loggedAt;
+    if (before !== null && isKnown && now - before.lastPoll < PRECISION_MS) return true;
     this.#hunger = hunger;
-    const { since, lastPoll } = hunger;
-    this.#sql.exec("INSERT OR REPLACE INTO hunger (id, since, last_poll) VALUES (0, ?, ?)", since, lastPoll);
+    const { since, lastPoll, loggedAt } = hunger;
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO hunger (id, since, last_poll, logged_at) VALUES (0, ?, ?, ?)",
+      since,
+      lastPoll,
+      loggedAt,
+    );
+    return true;
   }
 
   /** A trainer waits for an environment that was last heard from then. */
@@ -62,7 +80,9 @@ export class StallNotes {
   /** An environment was heard from. */
   heard(environment: number, now: number): void {
     const noted = this.#heardAt.get(environment);
-    if (noted !== undefined && now - noted >= PRECISION_MS) this.#note(environment, now);
+    if (noted === undefined) return;
+    if (now - this.#lastPoll > HUNGRY_FOR_MS) this.#forget(environment);
+    else if (now - noted >= PRECISION_MS) this.#note(environment, now);
   }
 
   /** The stall is over. */
@@ -76,5 +96,10 @@ export class StallNotes {
   #note(environment: number, heardAt: number): void {
     this.#heardAt.set(environment, heardAt);
     this.#sql.exec("INSERT OR REPLACE INTO heard (environment, heard_at) VALUES (?, ?)", environment, heardAt);
+  }
+
+  #forget(environment: number): void {
+    this.#heardAt.delete(environment);
+    this.#sql.exec("DELETE FROM heard WHERE environment = ?", environment);
   }
 }

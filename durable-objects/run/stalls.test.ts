@@ -1,7 +1,7 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SmallGroup } from "../payload-shard/durable-object.ts";
-import { REGISTRATION, type RunStub, type ShardStub } from "../testing.ts";
+import { REGISTRATION, type RunStub, runAlarms, type ShardStub } from "../testing.ts";
 import type { NewEnvironment } from "./environments.ts";
 import { ACK, group, later, ready, take } from "./testing.ts";
 
@@ -60,11 +60,28 @@ describe("a full queue", () => {
     expect(await take(run)).toMatchObject({ id: 1 });
   });
 
-  test("never holds more than twice what it may", async () => {
-    const { shard } = await ready({ batch_size: 64, max_queue_sequences: 64 });
-    await shard.submit(Array.from({ length: 21 }, () => of(null, 3)));
-    for (let size = 60; size > 0; size -= 5) await shard.submit([of(null, size)]);
-    expect(await shard.submit([of(null, 63)])).toMatchObject([full]);
+  test("takes nothing else while a floor is unmet, however little it has of it", async () => {
+    const { run, shard } = await ready({ batch_size: 8, max_queue_sequences: 8 });
+    for (let id = 0; id < 3; id++) await run.registerEnvironment(ENVIRONMENT);
+    await run.registerEnvironment({ ...ENVIRONMENT, floor: 0.5 });
+    await shard.submit([0, 0, 0, 0].map((id) => of(id)));
+    for (const group of [of(1), of(2), of(0, 1), of(null, 3)])
+      expect(await shard.submit([group])).toMatchObject([full]);
+    await shard.submit([of(3)]);
+    expect(await take(run)).toBe("none");
+    await shard.submit([of(3)]);
+    expect(await take(run)).toMatchObject({ id: 1 });
+    expect((await run.status()).queueSize).toBe(2);
+  });
+
+  test("holds a batch's worth of sequences whatever their text", async () => {
+    const { run, shard } = await ready({ max_queue_bytes: 1 });
+    expect(await shard.submit([group("long"), group("long")])).toMatchObject([
+      { status: "received" },
+      { status: "received" },
+    ]);
+    expect(await shard.submit([group("long")])).toMatchObject([full]);
+    expect(await take(run)).toMatchObject({ id: 1 });
   });
 
   test("has bounds before a trainer registers too", async () => {
@@ -155,4 +172,53 @@ test("a silent environment's floor ends, and the watchdog speaks, though the obj
   expect((await run.overview()).explain.floors.map(({ env_id }) => env_id)).toEqual([1]);
   await run.disconnectEnvironment(1);
   expect(await take(run)).toMatchObject({ id: 1 });
+});
+
+/** Rows of the notes. */
+const written = (run: RunStub) =>
+  runInDurableObject(run, (_instance, { storage }) => {
+    const count = { heard: "SELECT COUNT(*) AS n FROM heard", hunger: "SELECT COUNT(*) AS n FROM hunger" };
+    return Object.fromEntries(
+      Object.entries(count).map(([name, query]) => [name, storage.sql.exec<{ n: number }>(query).one().n]),
+    );
+  });
+
+describe("what is noted of a stall", () => {
+  test("is nothing while an awake run's trainer waits a few seconds, and nothing after it has gone", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { run, shard } = await ready();
+    await run.registerEnvironment({ ...ENVIRONMENT, floor: 0.5 });
+    await run.registerEnvironment({ ...ENVIRONMENT, floor: 0.25 });
+    await shard.submit([of(1, 3), of(null, 1)]);
+    later(3_000);
+    for (let second = 0; second < 10; second += 3) {
+      expect(await take(run)).toBe("none");
+      later(3_000);
+    }
+    expect(await written(run)).toEqual({ heard: 0, hunger: 0 });
+    expect(await take(run)).toBe("none");
+    // The floor of the other one is met.
+    expect(await written(run)).toEqual({ heard: 1, hunger: 1 });
+    later(60_000);
+    await run.environmentStatus({ id: 0, label: null });
+    expect(await written(run)).toEqual({ heard: 0, hunger: 1 });
+  });
+
+  test("is that the log was told: a run that is polled rarely is told of once a minute too", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { run, shard } = await ready();
+    await run.registerEnvironment({ ...ENVIRONMENT, floor: 0.5 });
+    await shard.submit([group("a"), group("b")]);
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    for (let second = 0; second <= 150; second += 15) {
+      await run.environmentStatus({ id: 0, label: null });
+      expect(await take(run)).toBe("none");
+      await runAlarms(run);
+      await evictDurableObject(run);
+      later(15_000);
+    }
+    const told = warn.mock.calls.filter(([entry]) => JSON.stringify(entry).includes("run stalled")).length;
+    warn.mockRestore();
+    expect(told).toBe(2);
+  });
 });

@@ -10,7 +10,8 @@ const full: Verdict = {
 };
 
 test.each<[string, (group: number) => Verdict]>([
-  ["buffered", (group) => ({ status: "buffered", bufferedSequences: group % 4_096 })],
+  ["buffered", (group) => ({ status: "buffered", bufferedSequences: group + 1 })],
+  ["buffered, before", (group) => ({ status: "buffered", bufferedSequences: group + 1, repeated: true })],
   ["filtered", (group) => ({ status: "filtered", reason: ["equal_scores", "mean_score_too_high"][group % 2] ?? "" })],
   ["queue_full", () => full],
   [

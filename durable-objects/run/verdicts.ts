@@ -27,21 +27,26 @@ export function repeated(verdicts: readonly Verdict[]): Verdict[] {
   });
 }
 
+/** Which verdict it is, and how many sequences are buffered if it is one of a buffered group. */
+const place = z.union([z.int().nonnegative(), z.tuple([z.int().nonnegative(), z.int()])]);
+
 /** Verdicts of several requests as they are stored: each different one once, and for each [request][group] which it is. */
-const packed = z.object({ verdicts: z.array(verdict), requests: z.array(z.array(z.int().nonnegative())) });
+const packed = z.object({ verdicts: z.array(verdict), requests: z.array(z.array(place)) });
 
 /**
  * The text under which verdicts of several requests are stored. Those of the 65,536 groups that a commit has at most fit a
- * row of 2 MB: most are alike, and those that differ differ by the size of their group, which a body holds few of.
+ * row of 2 MB: most are alike but for the sequences that are buffered, which stand apart; the others differ by the size of
+ * their group, of which a body holds few.
  */
 export function writeCommitVerdicts(answers: readonly (readonly Verdict[])[]): string {
   const numbers = new Map<string, number>();
   const requests = answers.map((verdicts) =>
-    verdicts.map((verdict) => {
-      const text = JSON.stringify(verdict);
+    verdicts.map((verdict): z.infer<typeof place> => {
+      const isBuffered = verdict.status === "buffered";
+      const text = JSON.stringify(isBuffered ? { ...verdict, bufferedSequences: 0 } : verdict);
       const number = numbers.get(text) ?? numbers.size;
       numbers.set(text, number);
-      return number;
+      return isBuffered ? [number, verdict.bufferedSequences] : number;
     }),
   );
   return `{"verdicts":[${[...numbers.keys()].join(",")}],"requests":${JSON.stringify(requests)}}`;
@@ -68,5 +73,12 @@ export function readCommitVerdicts(json: string): Verdict[][] {
 
 function unpack(stored: unknown): Verdict[][] {
   const { verdicts, requests } = packed.parse(stored);
-  return requests.map((request) => request.flatMap((number) => verdicts[number] ?? []));
+  return requests.map((request) =>
+    request.flatMap((stored) => {
+      const [number, bufferedSequences] = typeof stored === "number" ? [stored, 0] : stored;
+      const verdict = verdicts[number];
+      if (verdict === undefined) return [];
+      return verdict.status === "buffered" ? { ...verdict, bufferedSequences } : verdict;
+    }),
+  );
 }

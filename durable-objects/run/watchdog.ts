@@ -1,11 +1,8 @@
 import type { Explanation } from "./explain.ts";
-import type { Hunger } from "./stall-notes.ts";
+import { HUNGRY_FOR_MS, type Hunger } from "./stall-notes.ts";
 
 /** A run whose trainers have been without a batch for this long is stalled. */
 export const STALLED_AFTER_MS = 60_000;
-
-/** A trainer that asked in vain counts as hungry for this long: whoever polls, polls more often. */
-export const HUNGRY_FOR_MS = 30_000;
 
 /** While a run is stalled, its log says so this often. */
 export const LOG_EVERY_MS = 60_000;
@@ -39,12 +36,13 @@ export class Watchdog {
   constructor(hunger: Hunger | null = null) {
     this.#hungrySince = hunger?.since ?? null;
     this.#lastPoll = hunger?.lastPoll ?? null;
+    this.#loggedAt = hunger?.loggedAt ?? null;
   }
 
   /** Null if nobody has asked in vain. */
   get hunger(): Hunger | null {
     if (this.#hungrySince === null || this.#lastPoll === null) return null;
-    return { since: this.#hungrySince, lastPoll: this.#lastPoll };
+    return { since: this.#hungrySince, lastPoll: this.#lastPoll, loggedAt: this.#loggedAt };
   }
 
   /**

@@ -220,7 +220,7 @@ describe("what is wrong is said", () => {
       "an endpoint that is listed twice",
       (client) => client.publish({ endpoints: [ENDPOINT, { ...ENDPOINT, url: `${ENDPOINT.url}/`, secret: "KEY" }] }),
       422,
-      /"endpoints",1\].*is listed already, at 0/,
+      /"endpoints",1\].*are listed already, at 0/,
     ],
     [
       "a large state",

@@ -189,8 +189,8 @@ export class Client {
     try {
       body = await response.json();
     } catch (error) {
-      // Its lease would have to end before anyone got it again.
-      if (id > 0) await this.release(id, { hold }).catch(() => undefined);
+      // Its lease would have to end before anyone got it again. A slice is free by itself, and the others' are theirs.
+      if (id > 0 && slice === undefined) await this.release(id, { hold }).catch(() => undefined);
       throw new ClientError(0, `batch ${id} broke off: ${String(error)}`, { cause: error });
     }
     const { status, message, batch } = batchBody.parse(body);

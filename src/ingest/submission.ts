@@ -46,6 +46,9 @@ export async function submitBody(
     for await (const chunk of bodyChunks(request, { bytes: bodyLimit, remedy: TOO_LARGE })) {
       contents?.push(chunk);
       scanner.push(chunk);
+      if (scanner.failed) contents?.drop();
+      // A body may be longer than what is stored of it: it may end in blanks.
+      else if ((contents?.bytes ?? 0) > HOLD_BYTES) await contents?.settle(askWhetherDeduplicate);
       if (spool.bytes <= HOLD_BYTES || scanner.failed) continue;
       await contents?.settle(askWhetherDeduplicate);
       await destination.send(spool.take());

@@ -15,6 +15,7 @@ describe("an endpoint", () => {
     ["a key in a fragment", { endpoints: [{ ...ENDPOINT, url: `http://h/v1#${KEY}` }] }],
     ["a password", { endpoints: [{ ...ENDPOINT, url: `http://me:${KEY}@h/v1` }] }],
     ["a user", { endpoints: [{ ...ENDPOINT, url: `https://${KEY}@h/v1` }] }],
+    ["a password, listed twice", { endpoints: [1, 2].map(() => ({ ...ENDPOINT, url: `http://me:${KEY}@h/v1` })) }],
     ["a password behind three slashes", { endpoints: [{ ...ENDPOINT, url: `http:///me:${KEY}@h/v1` }] }],
     ["a password behind one slash", { endpoints: [{ ...ENDPOINT, url: `http:/me:${KEY}@h/v1` }] }],
     ["a password behind backslashes", { endpoints: [{ ...ENDPOINT, url: `http:\\\\me:${KEY}@h/v1` }] }],

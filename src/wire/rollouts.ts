@@ -123,7 +123,8 @@ const endpointList = z
       const first = places.get(server);
       places.set(server, first ?? index);
       if (first === undefined) continue;
-      const message = `${url} with model ${model} is listed already, at ${first}: list an endpoint once, with the limits it has`;
+      // The url may hold a key, and then it has been refused for that.
+      const message = `this url and model are listed already, at ${first}: list an endpoint once, with the limits it has`;
       context.addIssue({ code: "custom", path: [index], message });
     }
   });
