@@ -38,6 +38,8 @@ export interface Explained {
   readonly index: QueueIndex;
   readonly buffered: readonly { readonly environment: number; readonly sequences: number }[];
   readonly now: number;
+  /** The run that this one is being copied from, while it is. */
+  readonly forkedFrom: string | null;
 }
 
 /** Puts what the assembler found into the run's words: names, ages, what would help. */
@@ -60,7 +62,10 @@ export function explanation(run: Explained): Explanation {
     return {
       ...common,
       reason: "no_trainer",
-      message: "no trainer has registered: call POST /register with a batch_size",
+      message:
+        run.forkedFrom === null
+          ? "no trainer has registered: call POST /register with a batch_size"
+          : `the run is being forked from ${run.forkedFrom}: call POST /fork again until it answers "forked"`,
     };
   }
   if (run.interruptedBatches > 0) {

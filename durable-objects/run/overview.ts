@@ -29,6 +29,7 @@ export function overview(run: Overviewed): Omit<RunOverview, "watchdog"> {
     index: queue.index,
     buffered: queue.buffered(),
     now,
+    forkedFrom: parts.fork.pending?.source ?? null,
   });
   return {
     step: state.step,

@@ -80,6 +80,7 @@ test("a queue of more groups than one call copies is copied by several, and the 
   expect(await continueFork(env, name, begun, ONE_LIST)).toMatchObject({ groups: 1, complete: false });
   expect(await target.takeBatch(0)).toEqual({ status: "unregistered" });
   expect(await target.register(REGISTRATION)).toEqual({ status: "forking", from });
+  expect((await target.overview()).explain.message).toContain(`being forked from ${from}`);
   expect(await continueFork(env, name, (await target.fork()) ?? begun, ONE_LIST)).toMatchObject({ groups: 2 });
   // One that knows of none of that finds out.
   expect(await continueFork(env, name, begun)).toMatchObject({ groups: 3, complete: true });
