@@ -9,7 +9,7 @@ import { laterDelaySeconds, MAX_ATTEMPTS, retryDelaySeconds } from "./attempts.t
 import { Deadline } from "./deadline.ts";
 import { descriptor } from "./descriptor.ts";
 import { evaluate } from "./evaluate.ts";
-import { during, Failure, failureAt } from "./failure.ts";
+import { during, type Failure, failureAt } from "./failure.ts";
 import { type RunContext, runGroup } from "./group.ts";
 import { LeaseDesk } from "./lease-desk.ts";
 import { openPolicy } from "./open-policy.ts";
@@ -79,12 +79,14 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
     }
     try {
       if (now() - this.#began >= BEGINS_WITHIN_MS) {
+        // At once, in an invocation that has time: the lease is not renewed meanwhile.
         if (message.attempts < MAX_ATTEMPTS) return message.retry();
-        throw new Failure("timeout", "the invocation had no time left to begin with it");
+        const why = "the invocation had no time left to begin with it";
+        log("warn", "lease left", { lease: lease.lease_id, reason: "timeout", message: why });
+        return message.ack();
       }
       const current = await this.#desk.current(lease, message.attempts);
-      if (current === "over") return message.ack();
-      if (current === "later") return this.#putOff(message);
+      if (current === "over" || current === "left") return message.ack();
       if (current.kind === "evaluate") await this.#evaluate(current, message);
       else await this.#generate(current, message);
     } catch (error) {
@@ -169,14 +171,8 @@ export class Consumer<Own extends z.ZodRawShape, Item, State, R extends Rollout>
     if (fate === "over") message.ack();
     // Without attempts left the platform moves it to the dead-letter queue.
     else if (fate === "dead") message.retry();
-    else if (fate === "later") this.#putOff(message);
+    else if (fate === "later") message.retry({ delaySeconds: laterDelaySeconds(this.#runtime.random()) });
     else message.retry({ delaySeconds: retryDelaySeconds(message.attempts, this.#runtime.random()) });
-  }
-
-  /** Nothing failed: without attempts left the lease is left to expire, and its item is leased again. */
-  #putOff(message: QueuedMessage): void {
-    if (message.attempts >= MAX_ATTEMPTS) message.ack();
-    else message.retry({ delaySeconds: laterDelaySeconds(this.#runtime.random()) });
   }
 
   async #foldStates(): Promise<void> {

@@ -8,7 +8,7 @@ import { consoleLog, messageOf } from "./log.ts";
 import type { EnvironmentEnv, QueuedBatch } from "./platform.ts";
 import { Pump } from "./pump.ts";
 import { makeRuntime, type Platform, type Runtime } from "./runtime.ts";
-import { waitForSetUp } from "./set-up-fault.ts";
+import { leaveForSetUp } from "./set-up-fault.ts";
 import { statusPage } from "./status.ts";
 
 /** What the platform calls; it fits `ExportedHandler`. */
@@ -75,7 +75,7 @@ export function environmentWorker<Own extends z.ZodRawShape, Item, State, R exte
 
     async queue({ messages }, env) {
       const begun = beginOrTell(env, "queue");
-      if (!("runtime" in begun)) return waitForSetUp(messages, begun.bindings, begun.message);
+      if (!("runtime" in begun)) return leaveForSetUp(messages, begun.bindings, begun.message);
       await new Consumer(begun.runtime, environment, begun.config).consume(messages);
     },
 

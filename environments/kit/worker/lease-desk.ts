@@ -27,12 +27,12 @@ export class LeaseDesk {
   }
 
   /**
-   * The lease as it is now, with time for a whole rollout; "over", or "later" when the run has no endpoint for it or no time
-   * for us. A message's first delivery mostly holds it already. A later one may be of a lease that got another endpoint, or
+   * The lease as it is now, with time for a whole rollout; "over", or "left" to expire when the run has no endpoint for it or
+   * no time for us: nothing has failed, and once it has expired its item is leased again. A message's first delivery mostly holds it already. A later one may be of a lease that got another endpoint, or
    * of one that ended just before its worker did.
    * @throws Failure
    */
-  async current(lease: RolloutLease, attempts: number): Promise<RolloutLease | "over" | "later"> {
+  async current(lease: RolloutLease, attempts: number): Promise<RolloutLease | "over" | "left"> {
     const left = (lease.expires_at - this.#runtime.now()) / 1000 - CLOCK_MARGIN_SECONDS;
     const most = lease.lease_seconds - SETTLING_SECONDS;
     // An evaluation may take as long as its lease lasts.
@@ -51,8 +51,8 @@ export class LeaseDesk {
         return "over";
       }
       if (!isUnavailable(error)) throw failureAt("internal", error);
-      log("warn", "lease waits", { lease: lease_id, reason: "run_unavailable", message: messageOf(error) });
-      return "later";
+      log("warn", "lease left", { lease: lease_id, reason: "run_unavailable", message: messageOf(error) });
+      return "left";
     }
   }
 
