@@ -34,3 +34,8 @@ test("a load that failed is tried again, by the same invocation too", async () =
   for (const one of failing) await expect(one).rejects.toThrow("not there yet");
   expect(await kept("a", async () => "there", signal)).toBe("there");
 });
+
+test("without the invocation's signal says what to pass", async () => {
+  const untyped: (...given: unknown[]) => Promise<unknown> = Object(remember<string>());
+  await expect(untyped("a", async () => "there")).rejects.toThrow("pass context.invocation as the third argument");
+});
