@@ -11,6 +11,22 @@ test.each([
     message: 'LACHESIS is "lachesis": is no service binding',
   },
   { name: "an address that is none", env: { LACHESIS_URL: "lachesis.example" }, message: "LACHESIS_URL" },
+  { name: "an address with a query", env: { LACHESIS_URL: "https://h/?k=1" }, message: "LACHESIS_URL: the server's" },
+  {
+    name: "an address with a user alone",
+    env: { LACHESIS_URL: "https://user@h" },
+    message: "LACHESIS_URL: the server's",
+  },
+  {
+    name: "a password with a space",
+    env: { LACHESIS_URL: "https://x:a%20b@h" },
+    message: "LACHESIS_URL: the token has spaces",
+  },
+  {
+    name: "a token with a space",
+    env: { LACHESIS, LACHESIS_TOKEN: "a b" },
+    message: /LACHESIS_TOKEN: the token has spaces.*wrangler secret put LACHESIS_TOKEN/,
+  },
   { name: "a run's name that can't be", env: { LACHESIS, RUN: "my run" }, message: 'RUN is "my run": a run\'s name' },
 ])("$name is refused", ({ env, message }) => {
   expect(() => readBindings(env)).toThrow(SetupError);
@@ -21,6 +37,8 @@ test.each([
   { name: "a token", env: { LACHESIS_TOKEN: "sesame", RUN: "my run", LACHESIS } },
   { name: "a password in an address", env: { LACHESIS_URL: "https://x:sesame@lachesis example" } },
   { name: "a password in an address of another kind", env: { LACHESIS_URL: "ftp://x:sesame@lachesis.example" } },
+  { name: "a token that no header can hold", env: { LACHESIS, LACHESIS_TOKEN: "open sesame" } },
+  { name: "a query", env: { LACHESIS_URL: "https://lachesis.example/?k=sesame" } },
 ])("$name is never shown", ({ env }) => {
   expect(() => readBindings(env)).toThrow(SetupError);
   expect(() => readBindings(env)).not.toThrow("sesame");

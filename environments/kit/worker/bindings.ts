@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AddressError, readAddress } from "../../../src/client/address.ts";
 import { Client } from "../../../src/client/client.ts";
 import { DEFAULT_RUN, runName } from "../../../src/wire/names.ts";
 import { Failure } from "./failure.ts";
@@ -68,6 +69,9 @@ export function readBindings(env: unknown): Bindings {
         '([[services]] binding = "LACHESIS", service = "lachesis"), or set the variable LACHESIS_URL to its address',
     );
   }
+  // With an address that is right, so that what is wrong then is the token.
+  naming("LACHESIS_TOKEN", () => readAddress(SERVICE_URL, LACHESIS_TOKEN));
+  naming("LACHESIS_URL", () => readAddress(root, LACHESIS_TOKEN));
   return {
     run: RUN,
     preset: PRESET,
@@ -94,6 +98,21 @@ export function readBindings(env: unknown): Bindings {
   };
 }
 
+/** @throws SetupError for an AddressError, with the variable at fault */
+function naming(name: string, read: () => unknown): void {
+  try {
+    read();
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    throw new SetupError(`${name}: ${error.message}; ${whereToSet(name)}`);
+  }
+}
+
+function whereToSet(name: string): string {
+  if (name === "LACHESIS_TOKEN") return "set it with: npx wrangler secret put LACHESIS_TOKEN";
+  return "set it in the environment's wrangler.toml";
+}
+
 function refusedSecret(name: string): Failure {
   return new Failure(
     "inference_secret",
@@ -112,5 +131,5 @@ function explain({ path, message }: z.core.$ZodIssue, all: Readonly<Record<strin
   const name = String(path[0]);
   const value = all[name];
   const shown = typeof value === "string" && !OWN_CREDENTIALS.has(name) ? ` is ${JSON.stringify(value)}:` : "";
-  return `${name}${shown} ${message}; set it in the environment's wrangler.toml`;
+  return `${name}${shown} ${message}; ${whereToSet(name)}`;
 }
