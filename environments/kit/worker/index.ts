@@ -5,7 +5,7 @@ import type { Rollout } from "../trajectory/index.ts";
 import { type Bindings, readBindings } from "./bindings.ts";
 import { Consumer } from "./consumer.ts";
 import { consoleLog, messageOf } from "./log.ts";
-import type { EnvironmentEnv, QueuedBatch } from "./platform.ts";
+import type { EnvironmentEnv, QueuedBatch, QueueProducer } from "./platform.ts";
 import { Pump } from "./pump.ts";
 import { makeRuntime, type Platform, type Runtime } from "./runtime.ts";
 import { leaveForSetUp } from "./set-up-fault.ts";
@@ -43,17 +43,27 @@ export function environmentWorker<Own extends z.ZodRawShape, Item, State, R exte
 
   type Begun = { readonly runtime: Runtime } & ReadConfig<ConfigOf<Own>>;
 
-  const begin = (env: EnvironmentEnv, bindings: Bindings = readBindings(env)): Begun => {
+  const begin = (bindings: Bindings): Begun => {
     const read = environment.readConfig(bindings);
     return { runtime: makeRuntime(environment.name, read.base, bindings, whole), ...read };
   };
 
+  /** For what gives out work: without the queue there is nowhere to put it. */
+  const beginToPump = (bindings: Bindings): Begun & { readonly queue: QueueProducer } => ({
+    ...begin(bindings),
+    queue: bindings.queue(),
+  });
+
   /** What is wrong with the set-up has been logged: a throw would be logged by the platform, without its remedy. */
-  const beginOrTell = (env: EnvironmentEnv, event: string): Begun | SetUpFault => {
+  const beginOrTell = <T extends Begun>(
+    env: EnvironmentEnv,
+    event: string,
+    beginWith: (bindings: Bindings) => T,
+  ): T | SetUpFault => {
     let bindings: Bindings | null = null;
     try {
       bindings = readBindings(env);
-      return begin(env, bindings);
+      return beginWith(bindings);
     } catch (error) {
       const fault = { bindings, message: messageOf(error) };
       const { name } = environment;
@@ -64,21 +74,21 @@ export function environmentWorker<Own extends z.ZodRawShape, Item, State, R exte
 
   return {
     async scheduled(_event, env) {
-      const begun = beginOrTell(env, "pump");
+      const begun = beginOrTell(env, "pump", beginToPump);
       if (!("runtime" in begun)) return;
       try {
-        await new Pump(begun.runtime, begun.runtime.bindings.queue()).run();
+        await new Pump(begun.runtime, begun.queue).run();
       } catch (error) {
         begun.runtime.log("error", "pump", { reason: "internal", message: messageOf(error) });
       }
     },
 
     async queue({ messages }, env) {
-      const begun = beginOrTell(env, "queue");
+      const begun = beginOrTell(env, "queue", begin);
       if (!("runtime" in begun)) return leaveForSetUp(messages, begun.bindings, begun.message);
       await new Consumer(begun.runtime, environment, begun.config).consume(messages);
     },
 
-    fetch: (request, env) => statusPage(request, environment, () => begin(env)),
+    fetch: (request, env) => statusPage(request, environment, () => beginToPump(readBindings(env))),
   };
 }

@@ -44,7 +44,7 @@ function setUp({ config = {}, queueFails = 0 } = {}) {
   };
   const env = { LACHESIS, RUN: "", PRESET: "", CONFIG: JSON.stringify(config), ROLLOUTS };
   const pump = () => worker.scheduled({}, env);
-  return { run, log, batches, pump, seconds: () => (now - began) / 1000 };
+  return { run, log, batches, pump, worker, env, seconds: () => (now - began) / 1000 };
 }
 
 describe("the pump", () => {
@@ -140,6 +140,18 @@ describe("the pump", () => {
     expect(batches).toEqual([]);
     expect(log.at(-1)).toMatchObject({ level: "error", event: "leases left", reason: "queue_unavailable", leases: 2 });
     expect(seconds()).toBeLessThanOrEqual(PUMP_SECONDS + 1);
+  });
+
+  test("without a queue says so as a fault of the set-up, and so does the status page", async () => {
+    const { run, log, worker, env } = setUp();
+    const without = Object({ ...env, ROLLOUTS: undefined });
+    await worker.scheduled({}, without);
+    const message = expect.stringContaining("ROLLOUTS");
+    expect(log).toMatchObject([{ level: "error", event: "pump", reason: "setup", message }]);
+    expect(run.requests).toEqual([]);
+    const page = await worker.fetch(new Request("https://pumped.test/"), without);
+    expect([page.status, await page.json()]).toMatchObject([500, { error: message }]);
+    expect((await worker.fetch(new Request("https://pumped.test/"), env)).status).toBe(200);
   });
 
   test("fails a lease whose item no message can hold, and it alone", async () => {
