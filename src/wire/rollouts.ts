@@ -16,6 +16,9 @@ export const MAX_FAILURE_MESSAGE = 1_000;
 /** Metrics of one evaluation. */
 export const MAX_METRICS = 100;
 
+/** Longest name of a metric, in characters. */
+export const MAX_METRIC_NAME = 256;
+
 /** Largest backlog item and largest state of an environment, in characters of JSON. */
 export const MAX_BACKLOG_ITEM = 16_384;
 export const MAX_STATE = 49_152;
@@ -219,7 +222,7 @@ export const closeBody = onlyFields({
   message: text("what happened", 65_536).default(""),
   endpoint_fault: z.boolean().default(false),
   metrics: z
-    .record(z.string().min(1).max(256), z.number())
+    .record(z.string().min(1).max(MAX_METRIC_NAME), z.number())
     .refine((metrics) => Object.keys(metrics).length <= MAX_METRICS, {
       error: `an evaluation has at most ${MAX_METRICS} metrics: leave out those that nobody looks at`,
     })

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { MAX_METRIC_NAME, MAX_METRICS } from "../../../src/wire/rollouts.ts";
 import type { EvaluatedRollout } from "../definition.ts";
 import { Random } from "../random.ts";
 import type { Rollout } from "../trajectory/index.ts";
@@ -29,7 +30,7 @@ export async function evaluate<Own extends z.ZodRawShape, Item, State, R extends
   if (own === undefined) return summary(await each(items), items.length);
   const random = new Random(seed, "evaluate");
   return during("evaluate", async () =>
-    expectFinite(await own.call(definition, { policy, items, random, config, state, env, signal, run: each })),
+    expectMetrics(await own.call(definition, { policy, items, random, config, state, env, signal, run: each })),
   );
 }
 
@@ -63,8 +64,23 @@ function summary<Item, R extends Rollout>(rollouts: readonly EvaluatedRollout<It
   };
 }
 
-function expectFinite(metrics: Metrics): Metrics {
-  for (const [name, value] of Object.entries(metrics)) {
+/** What the run would refuse fails here, in the words of the environment's author. */
+function expectMetrics(metrics: Metrics): Metrics {
+  const all = Object.entries(metrics);
+  if (all.length > MAX_METRICS) {
+    throw new Failure(
+      "evaluate",
+      `evaluate gave ${all.length} metrics, and an evaluation has at most ${MAX_METRICS}: leave out those that nobody looks at`,
+    );
+  }
+  for (const [name, value] of all) {
+    if (name.length < 1 || name.length > MAX_METRIC_NAME) {
+      const shown = JSON.stringify(name.slice(0, 32));
+      throw new Failure(
+        "evaluate",
+        `a metric's name has 1 to ${MAX_METRIC_NAME} characters; the one that begins ${shown} has ${name.length}`,
+      );
+    }
     if (!Number.isFinite(value))
       throw new Failure("evaluate", `the metric ${name} is ${value}; metrics are finite numbers`);
   }

@@ -59,8 +59,18 @@ describe("an evaluation", () => {
       },
     },
     { name: "throws later", evaluate: async () => Promise.reject(new Error("no metrics")) },
+    {
+      name: "gives too many",
+      evaluate: async () => Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`m${index}`, 1])),
+      text: "101 metrics, and an evaluation has at most 100",
+    },
+    {
+      name: "gives a name too long",
+      evaluate: async () => ({ ["m".repeat(257)]: 1 }),
+      text: "a metric's name has 1 to 256 characters",
+    },
     { name: "gives no number", evaluate: async () => ({ accuracy: Number.NaN }) },
-  ])("of the environment's own that $name fails as `evaluate`", async ({ evaluate }) => {
+  ])("of the environment's own that $name fails as `evaluate`", async ({ evaluate, text = "metric" }) => {
     const own = defineEnvironment({
       name: "own",
       config: z.object({ eval_items: z.int().default(1) }),
@@ -71,7 +81,7 @@ describe("an evaluation", () => {
     });
     const { run, deliver } = setUp({}, {}, (platform) => environmentWorker(own, platform));
     await deliver(messageOfLease(run.open({ kind: "evaluate", item: null })));
-    expect(run.lease(1).failures).toMatchObject([{ reason: "evaluate", message: expect.stringContaining("metric") }]);
+    expect(run.lease(1).failures).toMatchObject([{ reason: "evaluate", message: expect.stringContaining(text) }]);
   });
 
   test("that fails is tried again, as a group is", async () => {
