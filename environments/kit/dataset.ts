@@ -41,6 +41,7 @@ interface Rows<Row> {
  * as long as the isolate lives (128 MB, for everything).
  *
  * @example
+ * item: row, // from here the definition has the type of its items
  * items: dataset({ load: () => parseJsonl(text, row, "problems.jsonl"), item: ({ question, answer }) => … })
  */
 export function dataset<Config extends { seed: number }, Row, Item>(options: DatasetOptions<Config, Row, Item>) {
