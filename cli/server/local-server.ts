@@ -1,5 +1,6 @@
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { startCrons } from "./crons.ts";
+import { guardRuntimes } from "./processes.ts";
 import { withoutSignalListeners } from "./signal-listeners.ts";
 import { API_CONFIG, loadWorker, type WorkerSource } from "./worker.ts";
 
@@ -34,7 +35,7 @@ export interface LocalServer {
 
 /**
  * Runs the Workers as their wrangler.toml describe them, in Miniflare, and the API on a socket of its own: `wrangler dev`
- * puts proxies in between, which cap at a tenth of the rate.
+ * puts proxies in between, which cap at a tenth of the rate. The runtime ends with this process, however that ends.
  * @throws when the port is taken; the signal's reason. Nothing is left running then.
  */
 export async function startServer(options: ServerOptions): Promise<LocalServer> {
@@ -52,6 +53,7 @@ export async function startServer(options: ServerOptions): Promise<LocalServer> 
     // The runtime spreads what a Worker logs as an object over many lines.
     handleStructuredLogs: ({ level, message }) => onLog(`${level}: ${message.replace(/\s*\n\s+|\n(?=})/g, " ")}`),
   });
+  const callOffGuard = guardRuntimes();
   const miniflare = withoutSignalListeners(() => new Miniflare(miniflareOptions));
   try {
     await miniflare.ready;
@@ -59,6 +61,7 @@ export async function startServer(options: ServerOptions): Promise<LocalServer> 
   } catch (error) {
     // It tells again why it didn't start.
     await miniflare.dispose().catch(() => undefined);
+    callOffGuard();
     throw error;
   }
   const url = await miniflare.unsafeGetDirectURL(api.name);
@@ -88,7 +91,8 @@ export async function startServer(options: ServerOptions): Promise<LocalServer> 
     },
     stop: async () => {
       stopCrons();
-      await miniflare.dispose();
+      // The guard last: until the runtime is gone, this process may be killed.
+      await miniflare.dispose().finally(callOffGuard);
     },
   };
 }

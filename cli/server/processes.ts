@@ -1,45 +1,29 @@
-import { execFileSync, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { ChildProcess, spawn } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { z } from "zod";
 
-/** Process ids of the workerd processes that this process started. */
-export function runtimePids(): number[] {
-  const all = process.platform === "linux" ? fromProc() : fromPs();
-  return all
-    .filter(({ parent, command }) => parent === process.pid && command.includes("workerd"))
-    .map(({ pid }) => pid);
-}
+/** Where Node tells of every process that it is about to start. */
+const CHANNEL = "child_process";
+const told = z.object({ process: z.instanceof(ChildProcess) });
 
-interface Process {
-  readonly pid: number;
-  readonly parent: number;
-  readonly command: string;
-}
-
-function fromProc(): Process[] {
-  return readdirSync("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      // pid (command) state parent …, where the command may hold anything, parentheses too.
-      const parent = Number(
-        stat
-          .slice(stat.lastIndexOf(")") + 1)
-          .trim()
-          .split(" ")[1],
-      );
-      return [{ pid: Number(name), parent, command: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")) }];
-    } catch {
-      return [];
-    }
-  });
-}
-
-function fromPs(): Process[] {
-  const lines = execFileSync("ps", ["-axo", "pid=,ppid=,comm="], { encoding: "utf8" }).trim().split("\n");
-  return lines.map((line) => {
-    const [pid, parent, ...command] = line.trim().split(/\s+/);
-    return { pid: Number(pid), parent: Number(parent), command: command.join(" ") };
-  });
+/**
+ * From now on ends every workerd that this process starts together with this one, as {@link endTogether} does, whoever starts
+ * it: Miniflare takes seconds until it says that the runtime is ready, and doesn't tell its process id at all.
+ * @returns how to call the guard off.
+ */
+export function guardRuntimes(): () => void {
+  const callOffs: (() => void)[] = [];
+  const onProcess = (message: unknown) => {
+    const { process: child } = told.parse(message);
+    child.once("spawn", () => {
+      if (child.pid !== undefined && child.spawnfile.includes("workerd")) callOffs.push(endTogether([child.pid]));
+    });
+  };
+  subscribe(CHANNEL, onProcess);
+  return () => {
+    unsubscribe(CHANNEL, onProcess);
+    for (const callOff of callOffs) callOff();
+  };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { Client } from "../../src/client/client.ts";
 import { type LocalServer, startServer } from "../server/local-server.ts";
-import { endTogether, runtimePids } from "../server/processes.ts";
 import { UsageError } from "../usage-error.ts";
 import { Access } from "./access.ts";
 import { greeting } from "./greeting.ts";
@@ -55,13 +54,11 @@ async function run(options: StartOptions, state: State, stop: AbortSignal): Prom
   const logged: Logged = { line: (text) => console.error(text) };
   stop.throwIfAborted();
   const server = await serve(options, state, access, logged, stop);
-  const callOff = endTogether(runtimePids());
   try {
     hold(state.folder, server.url);
     await generate({ options, state, access, server, logged, out, stop });
   } finally {
     out.write(options.state === null ? "stopping\n" : "stopping; the state is kept\n");
-    callOff();
     await server.stop();
     release(state.folder);
   }

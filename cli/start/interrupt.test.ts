@@ -37,6 +37,17 @@ describe.runIf(process.platform === "linux")("a signal leaves nothing behind", (
     await expectNothingLeft(started);
   });
 
+  test("kill -9 of the command, while the runtime starts", async () => {
+    started = new StartProcess(["--api-only"]);
+    await started.until(runs("workerd"));
+    // Now the start can't come to its end.
+    started.halt("workerd");
+    await started.until(runs("lachesis-guard"));
+    expect(await started.end("SIGKILL", "command")).toBe("SIGKILL");
+    const { processes } = started;
+    await expect.poll(() => processes.call(started)).toEqual([]);
+  });
+
   test("Ctrl-C ends a session that has no end well", async () => {
     started = new StartProcess(["--api-only"]);
     await started.until(prints("Lachesis is up"));

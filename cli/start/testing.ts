@@ -50,13 +50,26 @@ export class StartProcess {
     return this.#child.exitCode ?? this.#child.signalCode;
   }
 
-  /** Command lines of the processes that it started, in whatever group they are: they have inherited its folder. */
+  /** Command lines of the processes that it started. */
   processes(): string[] {
+    return this.#started().map(({ command }) => command);
+  }
+
+  /** Halts the first of its processes whose command line holds this name, so that what waits for it waits on. */
+  halt(name: string): void {
+    const found = this.#started().find(({ command }) => command.includes(name));
+    if (found === undefined) throw new Error(`it runs no ${name}:\n${this.output}`);
+    process.kill(found.pid, "SIGSTOP");
+  }
+
+  /** In whatever group they are: they have inherited its folder. */
+  #started(): { pid: number; command: string }[] {
     return readdirSync("/proc").flatMap((pid) => {
       try {
         const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
         if (!variables.includes(`TMPDIR=${this.temporary}`)) return [];
-        return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()];
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+        return [{ pid: Number(pid), command }];
       } catch {
         return [];
       }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { endTogether, runtimePids } from "../../../cli/server/processes.ts";
+import { guardRuntimes } from "../../../cli/server/processes.ts";
 
 /**
  * The bundled server as a process of its own. Its settings come as JSON. Prints `url URL` once it is up, and lines that the
@@ -26,6 +26,7 @@ const worker = {
   bindings: { ...options.bindings, ...variables },
   unsafeDirectSockets: [{ host: "127.0.0.1", port }],
 };
+guardRuntimes();
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     workers: [worker],
@@ -38,6 +39,5 @@ const miniflare = new Miniflare(
   }),
 );
 await miniflare.ready;
-endTogether(runtimePids());
 process.stdin.on("end", () => process.exit()).resume();
 console.log(`url ${await miniflare.unsafeGetDirectURL(NAME)}`);

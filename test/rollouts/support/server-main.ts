@@ -1,5 +1,4 @@
 import { startServer } from "../../../cli/server/local-server.ts";
-import { endTogether, runtimePids } from "../../../cli/server/processes.ts";
 import type { WorkerSource } from "../../../cli/server/worker.ts";
 import { requeue } from "../../../cli/start/requeue.ts";
 import { Client } from "../../../src/client/client.ts";
@@ -21,7 +20,6 @@ const server = await startServer({
   variables: { ALLOW_ANONYMOUS: "true" },
   onLog: () => undefined,
 });
-endTogether(runtimePids());
 // What was on the queues of an earlier process is delivered again, as a queue that outlives its consumers does.
 const client = new Client({ url: server.url });
 const names = settings.names;
