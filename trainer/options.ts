@@ -19,7 +19,7 @@ of JSON on standard output.
   --max-batches-offpolicy N       bound on queued and leased groups, in batches (default: 2)
   --max-staleness N               drop groups that are older than N steps (default: no bound)
   --checkpoint-dir DIR            keep checkpoints there (default: none are kept)
-  --save-checkpoint-interval N    steps between checkpoints (default: 1)
+  --save-checkpoint-interval N    batches between checkpoints (default: 1)
   --fresh                         don't go on from a checkpoint that is there
   --host HOST                     address the policy is served on (default: 127.0.0.1)
   --port N                        and its port; 0 for any free one (default: 9004)

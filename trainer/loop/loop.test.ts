@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Client } from "../../src/client/client.ts";
-import { CheckpointError, checkpointPath } from "./checkpoint.ts";
+import { CheckpointError, checkpointPath, loadCheckpoint } from "./checkpoint.ts";
 import type { LoopEvent } from "./events.ts";
 import { type LoopOptions, train } from "./loop.ts";
 import { FakeLearner, FakeRun, fakeBatches, recorder } from "./testing.ts";
@@ -207,6 +207,16 @@ test.each([
   expect(has(events, "notice")).toBe(areGone);
 });
 
+/** A signal that is aborted when so many batches are acknowledged. */
+function stopAfter(batches: number): AbortSignal {
+  const controller = new AbortController();
+  run.interfere = () => {
+    if (run.acks.length === batches) controller.abort();
+    return undefined;
+  };
+  return controller.signal;
+}
+
 /** Runs until the trainer is gone after some steps, without a word and without a checkpoint. */
 async function crashAfter(steps: number): Promise<void> {
   const onEvent = (event: LoopEvent) => {
@@ -261,6 +271,34 @@ test("a batch of a step that is past is learned from, and the step doesn't fall"
     [0, 1, 2, 2, 4, 5, 6].map((step) => `policy ${step}`),
   );
   expect(learner.weight).toBe(await undisturbed());
+});
+
+test("a run that was begun anew behind the checkpoint is not joined: the server's refusal stands", async () => {
+  await train(options({ signal: stopAfter(3) })).catch(() => undefined);
+  run.step = 1;
+  run.calls.length = 0;
+  run.interfere = (call) => (call === "register" ? 409 : undefined);
+  await expect(train(options())).rejects.toThrow("409");
+  expect(run.calls).toEqual(["register"]);
+});
+
+test.each<[string, (batch: number) => number, number, number[]]>([
+  ["of steps in order", (batch) => batch, 2, [2, 4, 6]],
+  ["of a step that stands still where one was saved", () => 2, 2, [2, 4, 6]],
+  ["of a step that stands still where none was saved", () => 3, 2, [2, 4, 6]],
+  ["of which the last are not enough for another", (batch) => batch, 4, [4, 6]],
+])("a checkpoint is saved after so many batches %s", async (_what, stepOf, checkpointInterval, expected) => {
+  run.stepOf = stepOf;
+  const saved: (number | null)[] = [];
+  const look = () => {
+    const batch = loadCheckpoint(folder, "default")?.batch ?? null;
+    if (batch !== null && batch !== saved.at(-1)) saved.push(batch);
+  };
+  await train(options({ steps: 100, checkpointInterval, onEvent: look, signal: stopAfter(STEPS) })).catch(
+    () => undefined,
+  );
+  look();
+  expect(saved).toEqual(expected);
 });
 
 test("without resume it starts afresh, whatever is there", async () => {

@@ -27,6 +27,7 @@ export interface LoopOptions {
   readonly maxTokenLength: number;
   /** The step at which the run ends. */
   readonly steps: number;
+  /** Batches that are learned from between two checkpoints. */
   readonly checkpointInterval: number;
   /** Bound on queued and leased groups, in batches. */
   readonly maxBatchesOffpolicy: number;
@@ -62,8 +63,8 @@ class Loop {
   #step = 0;
   /** The id of the last batch that was learned from. */
   #learned: number | null = null;
-  /** What {@link #learned} was when the last checkpoint was saved. */
-  #saved: number | null = null;
+  /** Batches that were learned from since the last checkpoint. */
+  #unsaved = 0;
   #rewards: number[] = [];
   #failures = 0;
 
@@ -109,7 +110,6 @@ class Loop {
     learner.load(checkpoint.learner);
     this.#step = checkpoint.step;
     this.#learned = checkpoint.batch;
-    this.#saved = checkpoint.batch;
     this.#rewards = [...checkpoint.rewards];
     onEvent({ event: "resumed", step: this.#step, ...this.#summary() });
   }
@@ -138,7 +138,8 @@ class Loop {
 
   /**
    * Asks for the batches again that this policy has not learned from. Without those that are gone it goes on all the same, from
-   * the run's step: with an older version all that it samples could be too stale.
+   * the run's step: with an older version all that it samples could be too stale. A run that hasn't come as far as the policy
+   * is another one, begun anew: to join it or not is for a person to say.
    */
   async #goOn(settings: TrainerSettings, runStep: number): Promise<string | null> {
     const { client, onEvent } = this.#options;
@@ -148,7 +149,7 @@ class Loop {
       if (runStep > this.#step) onEvent({ event: "rewound", ...steps });
       return notice;
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      if (!isConflict(error) || runStep < this.#step) throw error;
       onEvent({ event: "notice", message: error.message });
       const notice = await client.registerTrainer(settings);
       if (runStep > this.#step) onEvent({ event: "missed", ...steps });
@@ -202,7 +203,8 @@ class Loop {
     this.#step = Math.max(this.#step, batch.step);
     this.#learned = batch.id;
     this.#rewards.push(metrics.reward_mean);
-    if (this.#step % checkpointInterval === 0) this.#save();
+    this.#unsaved += 1;
+    if (this.#unsaved >= checkpointInterval) this.#save();
     // Before the acknowledgement, so that the next groups' leases name this version.
     await this.#reach(() => client.publish({ version: this.#step }));
     await this.#acknowledge(batch, { ...metrics, seconds, ...(staleness === null ? {} : { staleness }) });
@@ -212,7 +214,7 @@ class Loop {
   /** Saves a checkpoint unless there is one of this state. */
   #save(): void {
     const { run, learner, checkpoints } = this.#options;
-    if (checkpoints === null || this.#learned === this.#saved) return;
+    if (checkpoints === null || this.#unsaved === 0) return;
     saveCheckpoint(checkpoints, {
       run,
       step: this.#step,
@@ -221,7 +223,7 @@ class Loop {
       settings: this.#settings,
       learner: learner.save(),
     });
-    this.#saved = this.#learned;
+    this.#unsaved = 0;
   }
 
   async #acknowledge({ id, hold }: LeasedBatch, metrics: Record<string, number>): Promise<void> {
