@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { assertSetUp } from "../start/set-up.ts";
 import { type LocalServer, startServer } from "./local-server.ts";
 
 const WRANGLER = `
@@ -73,4 +74,6 @@ test("an environment's Worker runs beside the API: cron, queue with retry and de
   // One batch at a time; what is to be tried again goes to the end.
   expect(lines.slice(1, 3)).toEqual(["fixture 1#1 2#1 3#1", "fixture 4#1 3#2"]);
   expect(lines.at(-1)).toBe("fixture-dead 3#1");
+  // The Worker has no fetch handler, which is no fault.
+  await assertSetUp(server, ["fixture"]);
 }, 30_000);

@@ -19,16 +19,22 @@ describe("what an environment can't run with ends the command, in the kit's word
   });
 });
 
-test.each<[string, number, string, string | null]>([
+test.each<[string, number | null, string, string | null]>([
   ["a Worker that is well", 200, '{"error":null}', null],
+  ["a Worker without a fetch handler", null, "Handler does not export a fetch() function.", null],
   ["a run that can't be asked yet", 200, '{"error":"no answer"}', null],
   ["a Worker without a page", 404, "", null],
   ["one of the kit that is set up wrong", 500, '{"error":"CONFIG is 3"}', "the environment b can't run: CONFIG is 3"],
-  ["one of another kind that fails", 500, "oops", "the environment b can't run: oops"],
-])("%s: %i %s", async (_what, status, text, message) => {
+  ["one of another kind that fails", 500, "oops", null],
+  ["one of another kind that fails, in JSON", 500, '{"error":{"code":7}}', null],
+])("%s: %s %s", async (_what, status, text, message) => {
   const server = {
     workers: ["worker-a", "worker-b"],
-    get: async (worker: string) => (worker === "worker-b" ? { status, text } : { status: 200, text: "{}" }),
+    get: async (worker: string) => {
+      if (worker !== "worker-b") return { status: 200, text: "{}" };
+      if (status === null) throw new Error(text);
+      return { status, text };
+    },
   };
   const checked = assertSetUp(server, ["a", "b"]);
   await (message === null ? checked : expect(checked).rejects.toThrow(UsageError));
