@@ -1,3 +1,4 @@
+import { listenFault } from "../cli/listening.ts";
 import { USAGE_EXIT_CODE } from "../cli/run-command.ts";
 import { UsageError } from "../cli/usage-error.ts";
 import { Client, ClientError } from "../src/client/client.ts";
@@ -37,6 +38,8 @@ async function main(options: TrainerOptions): Promise<void> {
     port: options.port,
     model: MODEL,
     seed: options.seed,
+  }).catch((error: unknown) => {
+    throw listenFault(error, options) ?? error;
   });
   tell({ event: "serving", url: server.url });
   const endpoints = [{ url: options.publicUrl ?? server.url, model: MODEL }];

@@ -28,7 +28,7 @@ export interface LocalServer {
   startCrons(): void;
   /** Puts messages on a queue, by its binding in a Worker. */
   enqueue(worker: string, binding: string, messages: readonly unknown[]): Promise<void>;
-  /** What a Worker answers to a GET. */
+  /** What a Worker answers to a GET. @throws when it has no fetch handler, or that throws. */
   get(worker: string, path: string): Promise<{ readonly status: number; readonly text: string }>;
   stop(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface LocalServer {
 /**
  * Runs the Workers as their wrangler.toml describe them, in Miniflare, and the API on a socket of its own: `wrangler dev`
  * puts proxies in between, which cap at a tenth of the rate. The runtime ends with this process, however that ends.
- * @throws when the port is taken; the signal's reason. Nothing is left running then.
+ * @throws when host or port can't be listened on; the signal's reason. Nothing is left running then.
  */
 export async function startServer(options: ServerOptions): Promise<LocalServer> {
   const { host, port, state, variables, environments = [], onLog, signal } = options;

@@ -1,6 +1,6 @@
 import { Client } from "../../src/client/client.ts";
+import { listenFault } from "../listening.ts";
 import { type LocalServer, startServer } from "../server/local-server.ts";
-import { UsageError } from "../usage-error.ts";
 import { Access } from "./access.ts";
 import { greeting } from "./greeting.ts";
 import { hold, release } from "./lock.ts";
@@ -93,11 +93,11 @@ async function serve(
     });
     const names = environments.map(({ name }) => name);
     await assertSetUp(server, names);
+    signal.throwIfAborted();
     return server;
   } catch (error) {
     await server?.stop();
-    if (!portIsTaken(error)) throw error;
-    throw new UsageError(`port ${port} of ${host} is taken: stop what listens there, or give another --port`);
+    throw listenFault(error, { host, port }) ?? error;
   }
 }
 
@@ -163,10 +163,4 @@ async function generate({ options, state, access, server, logged, out, stop }: S
     status.stop();
     generator?.conclude();
   }
-}
-
-function portIsTaken(error: unknown): boolean {
-  return (
-    error instanceof Error && /EADDRINUSE|Address already in use/i.test(`${error.message} ${String(error.cause ?? "")}`)
-  );
 }

@@ -34,7 +34,7 @@ type Handler = (body: unknown, context: Context) => unknown;
 
 /**
  * Serves a policy as vLLM serves a model. The policy may be trained, or its weights loaded, while completions run.
- * @throws when the port is taken
+ * @throws when host or port can't be listened on
  */
 export async function startInferenceServer(options: InferenceServerOptions): Promise<InferenceServer> {
   const { policy, port = 0, host = "127.0.0.1", model = "lachesis-tiny", seed = 0 } = options;
