@@ -1,3 +1,4 @@
+import { quote } from "./quote.ts";
 import { USAGE_EXIT_CODE } from "./run-command.ts";
 import { Stopped } from "./start/stop-request.ts";
 import { UsageError } from "./usage-error.ts";
@@ -18,7 +19,7 @@ const [name = "--help", ...args] = process.argv.slice(2);
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 if (command === undefined) {
   const isHelp = name === "--help" || name === "-h" || name === "help";
-  console[isHelp ? "log" : "error"](isHelp ? HELP : `unknown command ${name}\n\n${HELP}`);
+  console[isHelp ? "log" : "error"](isHelp ? HELP : `there is no such command: ${quote(name)}\n\n${HELP}`);
   process.exit(isHelp ? 0 : USAGE_EXIT_CODE);
 }
 try {

@@ -72,3 +72,23 @@ test("words beside the options are told from them", () => {
   const { values, positionals } = readArguments(["one", "--port", "1", "--", "--two"], OPTIONS, "");
   expect([values.port, positionals]).toEqual(["1", ["one", "--two"]]);
 });
+
+test.each([
+  [["https://x:SECRET@host"], "argument 1 belongs to no option"],
+  [["--json", "x:SECRET@host:port"], "argument 2 belongs to no option"],
+  [["https://host/?token=SECRET"], "argument 1 belongs to no option"],
+  [["eyJhbGciOiJIUzI1NiJ9.SECRET.x"], "argument 1 belongs to no option"],
+  [
+    ["--port", "-x:SECRET@host"],
+    "--port needs a value, and is followed by argument 2; if that is the value, give --port=VALUE",
+  ],
+])("what may hold a token is refused by its place: %j", (args, line) => {
+  expect(() => readOptions(args, OPTIONS, "the help")).toThrow(new UsageError(`${line}\n\nthe help`));
+});
+
+test.each([
+  () => wholeNumber("--port", "https://x:SECRET@host", 0, 1),
+  () => decimalNumber("--minutes", "https://x:SECRET@host", 0, 1),
+])("a value that may hold a token isn't shown", (readValue) => {
+  expect(readValue).toThrow(/^--\w+ is what may hold a token, so it isn't shown; give a /);
+});

@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { mayHoldToken, quote } from "./quote.ts";
 import { UsageError } from "./usage-error.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
@@ -10,7 +11,7 @@ type Options = NonNullable<ParseArgsConfig["options"]>;
 export function readOptions<const T extends Options>(args: string[], options: T, help: string) {
   const { values, positionals } = readArguments(args, options, help);
   const [first] = positionals;
-  if (first !== undefined) throw fault(`${JSON.stringify(first)} belongs to no option`, help);
+  if (first !== undefined) throw fault(`${named(first, args)} belongs to no option`, help);
   return values;
 }
 
@@ -42,13 +43,20 @@ function normalized(args: string[], options: Options, help: string): string[] {
     }
     if (value === undefined) throw fault(`${rawName} needs a value`, help);
     if (inlineValue === false && /^-(?!\.?\d)/.test(value)) {
+      const shown = mayHoldToken(value) ? "VALUE" : value;
+      const follower = mayHoldToken(value) ? named(value, args) : value;
       throw fault(
-        `${rawName} needs a value, and is followed by ${value}; if that is the value, give ${rawName}=${value}`,
+        `${rawName} needs a value, and is followed by ${follower}; if that is the value, give ${rawName}=${shown}`,
         help,
       );
     }
     return `${rawName}=${value}`;
   });
+}
+
+/** An argument, by its place where it may hold a token: an address whose option was forgotten, for instance. */
+function named(argument: string, args: readonly string[]): string {
+  return mayHoldToken(argument) ? `argument ${args.indexOf(argument) + 1}` : JSON.stringify(argument);
 }
 
 function fault(what: string, help: string): UsageError {
@@ -59,7 +67,7 @@ function fault(what: string, help: string): UsageError {
 export function wholeNumber(option: string, value: string, min: number, max: number): number {
   const number = Number(value);
   if (!/^\d+$/.test(value) || number < min || number > max) {
-    throw new UsageError(`${option} is ${JSON.stringify(value)}; give a whole number from ${min} to ${max}`);
+    throw new UsageError(`${option} is ${quote(value)}; give a whole number from ${min} to ${max}`);
   }
   return number;
 }
@@ -68,7 +76,7 @@ export function wholeNumber(option: string, value: string, min: number, max: num
 export function decimalNumber(option: string, value: string, min: number, max: number): number {
   const number = Number(value);
   if (value.trim() === "" || !(number >= min && number <= max)) {
-    throw new UsageError(`${option} is ${JSON.stringify(value)}; give a number from ${min} to ${max}`);
+    throw new UsageError(`${option} is ${quote(value)}; give a number from ${min} to ${max}`);
   }
   return number;
 }

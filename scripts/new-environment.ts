@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join, relative, resolve } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { readArguments } from "../cli/options.ts";
+import { quote } from "../cli/quote.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { UsageError } from "../cli/usage-error.ts";
 import { environmentTypes } from "./environment-types.ts";
@@ -29,7 +30,7 @@ const NAME = /^[a-z][a-z0-9-]{0,46}$/;
 async function newEnvironment(name: string, into: string): Promise<{ folder: string; files: string[] }> {
   if (!NAME.test(name) || name.endsWith("-")) {
     throw new UsageError(
-      `an environment can't be called ${JSON.stringify(name)}: give a letter, then up to 46 letters, digits or dashes, all lower case`,
+      `an environment can't be called ${quote(name)}: give a letter, then up to 46 letters, digits or dashes, all lower case`,
     );
   }
   const folder = join(into, name);

@@ -1,4 +1,5 @@
 import { decimalNumber, readOptions, wholeNumber } from "../cli/options.ts";
+import { quote } from "../cli/quote.ts";
 import { UsageError } from "../cli/usage-error.ts";
 import { AddressError, readAddress } from "../src/client/address.ts";
 import { DEFAULT_RUN, runName } from "../src/wire/names.ts";
@@ -80,8 +81,7 @@ export function readTrainerOptions(args: string[], token?: string): TrainerOptio
   if (values.help) return null;
   const { run } = values;
   if (values.url === undefined) throw new UsageError("--url is missing: give the address of the server");
-  if (!runName.safeParse(run).success)
-    throw new UsageError(`--run is ${JSON.stringify(run)}, which no run can be called`);
+  if (!runName.safeParse(run).success) throw new UsageError(`--run is ${quote(run)}, which no run can be called`);
   const staleness = values["max-staleness"];
   return {
     ...server(values.url, token),

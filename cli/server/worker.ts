@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from "wrangler";
 import { z } from "zod";
+import { quote } from "../quote.ts";
 import { UsageError } from "../usage-error.ts";
 import { bundle } from "./bundle.ts";
 import { withoutSignalListeners } from "./signal-listeners.ts";
@@ -32,7 +33,7 @@ export function environmentNames(): string[] {
 export function environmentConfig(name: string): string {
   const names = environmentNames();
   if (!names.includes(name)) {
-    throw new UsageError(`--environment is ${JSON.stringify(name)}; there are ${names.join(", ") || "none"}`);
+    throw new UsageError(`--environment is ${quote(name)}; there are ${names.join(", ") || "none"}`);
   }
   return join(ROOT, "environments", name, "wrangler.toml");
 }

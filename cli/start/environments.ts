@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { wholeNumber } from "../options.ts";
+import { quote } from "../quote.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Generation } from "./generation.ts";
 import type { GivenOptions } from "./options.ts";
@@ -58,7 +59,7 @@ function readConfigs(given: readonly string[], names: readonly string[]): Map<st
     given.map((text) => {
       const [, name = "", json = ""] = /^([^={]+)=([\s\S]*)$/.exec(text) ?? [];
       if (!names.includes(name)) {
-        const what = name === "" ? "names no environment" : `names ${JSON.stringify(name)}`;
+        const what = name === "" ? "names no environment" : `names ${quote(name)}`;
         throw new UsageError(`--config ${what}; give NAME=JSON with a NAME that runs: ${names.join(", ")}`);
       }
       const read = settings.safeParse(parseJson(json));

@@ -1,5 +1,6 @@
 import { newEndpoint } from "../../src/wire/rollouts.ts";
 import { wholeNumber } from "../options.ts";
+import { quote } from "../quote.ts";
 import { UsageError } from "../usage-error.ts";
 import type { GivenOptions } from "./options.ts";
 
@@ -80,7 +81,7 @@ function endpoint(
   if (options.model === undefined) throw new UsageError("--model is missing: name the model as the server knows it");
   const backend = BACKENDS.find((name) => name === (options.backend ?? "vllm"));
   if (backend === undefined) {
-    throw new UsageError(`--backend is ${JSON.stringify(options.backend)}; give one of ${BACKENDS.join(", ")}`);
+    throw new UsageError(`--backend is ${quote(options.backend ?? "")}; give one of ${BACKENDS.join(", ")}`);
   }
   const name = options["inference-secret"] ?? null;
   const read = newEndpoint.safeParse({ url, model: options.model, backend, secret: name });
@@ -106,5 +107,5 @@ function endpointFault({ path, message }: { readonly path: readonly PropertyKey[
 function learningRate(text: string): string {
   const value = Number(text);
   if (text.trim() !== "" && value >= 0 && value <= 1) return text;
-  throw new UsageError(`--learning-rate is ${JSON.stringify(text)}; give a number from 0 (which trains nothing) to 1`);
+  throw new UsageError(`--learning-rate is ${quote(text)}; give a number from 0 (which trains nothing) to 1`);
 }

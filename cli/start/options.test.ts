@@ -37,7 +37,7 @@ describe("--api-only", () => {
 test.each<[string, RegExp]>([
   ["--port 65536", /--port is "65536"; give a whole number/],
   ["--run a/b", /--run is "a\/b"/],
-  ["--host 0.0.0.0", /--host 0.0.0.0 lets other machines in: add --auth/],
+  ["--host 0.0.0.0", /--host "0.0.0.0" lets other machines in: add --auth/],
   ["--steps 0", /--steps is "0"; give a whole number from 1/],
   ["--seed -1", /--seed is "-1"; give a whole number from 0/],
   ["--learning-rate fast", /--learning-rate is "fast"; give a number from 0/],

@@ -1,5 +1,6 @@
 import { DEFAULT_RUN, runName } from "../../src/wire/names.ts";
 import { readOptions, wholeNumber } from "../options.ts";
+import { quote } from "../quote.ts";
 import { environmentConfig } from "../server/worker.ts";
 import { UsageError } from "../usage-error.ts";
 import { type EnvironmentOptions, readEnvironments } from "./environments.ts";
@@ -102,10 +103,10 @@ export function readStartOptions(
   if (options.help) return null;
   const port = wholeNumber("--port", options.port, 0, 65_535);
   if (!runName.safeParse(options.run).success)
-    throw new UsageError(`--run is ${JSON.stringify(options.run)}, which no run can be called`);
+    throw new UsageError(`--run is ${quote(options.run)}, which no run can be called`);
   if (!LOOPBACK.has(options.host) && !options.auth) {
     throw new UsageError(
-      `--host ${options.host} lets other machines in: add --auth, so that only those with a token get in`,
+      `--host ${quote(options.host)} lets other machines in: add --auth, so that only those with a token get in`,
     );
   }
   const generation = readGeneration(options, secrets);

@@ -2,6 +2,7 @@ import { role } from "../../src/auth/roles.ts";
 import { ANY_RUN, signToken } from "../../src/auth/token.ts";
 import { DEFAULT_RUN, runName } from "../../src/wire/names.ts";
 import { readOptions, wholeNumber } from "../options.ts";
+import { quote } from "../quote.ts";
 import { findSecret } from "../secret.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -39,11 +40,11 @@ export async function token(args: string[]): Promise<void> {
   }
   const who = role.safeParse(options.role);
   if (!who.success) {
-    throw new UsageError(`--role is ${JSON.stringify(options.role ?? null)}; give one of ${role.options.join(", ")}`);
+    throw new UsageError(`--role is ${quote(options.role ?? "")}; give one of ${role.options.join(", ")}`);
   }
   if (options.run !== ANY_RUN && !runName.safeParse(options.run).success) {
     throw new UsageError(
-      `--run is ${JSON.stringify(options.run)}; a run's name has letters, digits, dots, dashes and underscores`,
+      `--run is ${quote(options.run)}; a run's name has letters, digits, dots, dashes and underscores`,
     );
   }
   const days = wholeNumber("--days", options.days, 1, MAX_DAYS);

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { decimalNumber, readOptions, wholeNumber } from "../../cli/options.ts";
+import { quote } from "../../cli/quote.ts";
 import { runCommand } from "../../cli/run-command.ts";
 import { UsageError } from "../../cli/usage-error.ts";
 import { chaos } from "./campaign.ts";
@@ -33,7 +34,7 @@ async function main(): Promise<void> {
   const minutes = decimalNumber("--minutes", values.minutes, 0.01, 1_440);
   if (values.mutation !== undefined && !Object.hasOwn(MUTATIONS, values.mutation)) {
     const known = Object.keys(MUTATIONS).join(", ");
-    throw new UsageError(`--mutation is ${JSON.stringify(values.mutation)}; there are ${known}`);
+    throw new UsageError(`--mutation is ${quote(values.mutation)}; there are ${known}`);
   }
   // The server ends with this process, and its folder is removed at exit.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(130));
