@@ -33,3 +33,22 @@ test("a cron that fails is logged by its Worker's name, and fires again", async 
   stop();
   expect(lines).toEqual(Array(2).fill('error: the cron "* * * * *" of lachesis-x failed: no run'));
 });
+
+test.each<[string, number, number | null, number]>([
+  ["is not logged once all is told to stop", 20, 10, 0],
+  ["is not logged when it is noticed just before the signal", 20, 70, 0],
+  ["is logged while nobody said stop", 20, null, 1],
+])("what fails %s", async (_what, failsAtMs, stopAtMs, count) => {
+  const lines: string[] = [];
+  const controller = new AbortController();
+  const fire = () => new Promise<void>((_, reject) => setTimeout(() => reject(new Error("fetch failed")), failsAtMs));
+  const stop = startCrons(
+    [{ worker: "lachesis-x", crons: ["* * * * *"], fire }],
+    (line) => lines.push(line),
+    controller.signal,
+  );
+  if (stopAtMs !== null) setTimeout(() => controller.abort(), stopAtMs);
+  await vi.advanceTimersByTimeAsync(1_000);
+  stop();
+  expect(lines).toHaveLength(count);
+});

@@ -1,3 +1,4 @@
+import { abortedSoon } from "../aborted-soon.ts";
 import { cronMatcher } from "./cron-expression.ts";
 
 export interface CronJob {
@@ -12,15 +13,20 @@ const MINUTE_MS = 60_000;
 
 /**
  * Fires every cron at once, and then in each minute that it names. A call may outlast its minute: the next one doesn't wait
- * for it, as in production.
+ * for it, as in production. What fails because `signal` is aborted is not told: Ctrl-C on the terminal ends the runtime too,
+ * before this process has stopped the crons.
  * @returns how to stop.
  */
-export function startCrons(jobs: readonly CronJob[], onError: (line: string) => void): () => void {
+export function startCrons(
+  jobs: readonly CronJob[],
+  onError: (line: string) => void,
+  signal?: AbortSignal,
+): () => void {
   const entries = jobs.flatMap((job) => job.crons.map((cron) => ({ job, cron, matches: cronMatcher(cron) })));
   let stopped = false;
   const fire = ({ job, cron }: (typeof entries)[number], at: Date) =>
-    void job.fire(cron, at).catch((error: unknown) => {
-      if (stopped) return;
+    void job.fire(cron, at).catch(async (error: unknown) => {
+      if (stopped || (signal !== undefined && (await abortedSoon(signal)))) return;
       const why = error instanceof Error ? error.message : String(error);
       onError(`error: the cron "${cron}" of ${job.worker} failed: ${why}`);
     });

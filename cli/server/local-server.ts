@@ -16,7 +16,7 @@ export interface ServerOptions {
   readonly environments?: readonly WorkerSource[];
   /** A line that the Workers logged. */
   readonly onLog: (line: string) => void;
-  /** Gives the start up when it is aborted. */
+  /** Gives the start up when it is aborted; after that, what crons fail at is no news. */
   readonly signal?: AbortSignal;
 }
 
@@ -79,7 +79,7 @@ export async function startServer(options: ServerOptions): Promise<LocalServer> 
     workers: others.map(({ name }) => name),
     startCrons: () => {
       stopCrons();
-      stopCrons = startCrons(jobs, onLog);
+      stopCrons = startCrons(jobs, onLog, signal);
     },
     enqueue: async (worker, binding, messages) => {
       const queue = await miniflare.getQueueProducer(binding, worker);

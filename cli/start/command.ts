@@ -1,4 +1,5 @@
 import { Client } from "../../src/client/client.ts";
+import { abortedSoon } from "../aborted-soon.ts";
 import { listenFault } from "../listening.ts";
 import { type LocalServer, startServer } from "../server/local-server.ts";
 import { Access } from "./access.ts";
@@ -11,9 +12,6 @@ import { type Generator, startGeneration } from "./start-generation.ts";
 import { openState, type State } from "./state.ts";
 import { StatusLine } from "./status-line.ts";
 import { aborted, stopRequest } from "./stop-request.ts";
-
-/** A signal is noticed this long after what it did to others, at most. */
-const NOTICED_WITHIN_MS = 100;
 
 /** The queue of an environment's Worker. */
 const QUEUE_BINDING = "ROLLOUTS";
@@ -32,19 +30,10 @@ export async function start(args: string[]): Promise<void> {
   try {
     await run(options, state, stop);
   } catch (error) {
-    throw (await isStopped(stop)) ? stop.reason : error;
+    throw (await abortedSoon(stop)) ? stop.reason : error;
   } finally {
     state.close();
   }
-}
-
-/**
- * Ctrl-C ends the bundler and the runtime too, and that may be noticed before the signal is: so whether something failed by
- * itself is known a moment later.
- */
-async function isStopped(stop: AbortSignal): Promise<boolean> {
-  await Promise.race([aborted(stop), new Promise((resolve) => setTimeout(resolve, NOTICED_WITHIN_MS))]);
-  return stop.aborted;
 }
 
 /** @throws Stopped when it is told to stop before it is up, or before the run has the steps it was to have. */
@@ -145,8 +134,8 @@ async function generate({ options, state, access, server, logged, out, stop }: S
       checkpoints: state.checkpoints,
       status,
       onReady: () =>
-        void resume().catch((error: unknown) => {
-          if (!stop.aborted) status.log(`error: ${String(error)}`);
+        void resume().catch(async (error: unknown) => {
+          if (!(await abortedSoon(stop))) status.log(`error: ${String(error)}`);
         }),
     });
     const stopped = aborted(stop).then(() => {
