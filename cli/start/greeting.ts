@@ -1,4 +1,4 @@
-import type { StartOptions } from "./options.ts";
+import { DEFAULT_STATE, type StartOptions } from "./options.ts";
 
 export interface Greeting {
   readonly options: StartOptions;
@@ -11,7 +11,7 @@ export interface Greeting {
 export function greeting({ options, url, state }: Greeting): string {
   const { auth, environments, generation, run } = options;
   const access = auth
-    ? `by token: npx lachesis token --role trainer (or environment, viewer, admin)${state === ".lachesis" ? "" : ` --state ${state}`}`
+    ? `by token: npx lachesis token --role trainer${state === DEFAULT_STATE ? "" : ` --state ${state}`}`
     : "open to this machine; --auth asks for tokens";
   const lines = [
     `Lachesis is up at ${url}`,
@@ -34,21 +34,17 @@ function policyText({ generation }: StartOptions): string {
 }
 
 function trainerText({ generation }: StartOptions): string {
-  switch (generation.kind) {
-    case "reference":
-      return `GRPO on batches of ${generation.batchSize} sequences${generation.steps === null ? "" : `, ${generation.steps} steps`}`;
-    case "endpoint":
-      return "none: the reference trainer can only train its own policy. Start yours; rollouts begin once it registers";
-    default:
-      return "none. Start yours; rollouts begin once it registers";
-  }
+  if (generation.kind !== "reference") return "none. Start yours; rollouts begin once it registers";
+  const steps = generation.steps === null ? "" : `, ${generation.steps} steps`;
+  return `GRPO on batches of ${generation.batchSize} sequences${steps}`;
 }
 
 function next({ generation, run }: StartOptions, url: string): string {
   const base = run === "default" ? url : `${url}/runs/${run}`;
-  const curl = `  curl '${base}/status?explain'${" ".repeat(Math.max(1, 27 - (base.length - url.length)))}why no batch is ready`;
-  if (generation.kind === "reference") return `Try next:\n${curl}`;
-  const trainer = `  an Atropos trainer:      ${base} as its API URL; other runs are at ${url}/runs/NAME`;
-  if (generation.kind !== "none") return `Try next:\n${curl}\n${trainer}`;
-  return `Try next:\n${curl}\n  an Atropos environment:  --env.rollout_server_url ${base}\n${trainer}`;
+  const lines = [["why no batch is ready", `curl '${base}/status?explain'`]];
+  if (generation.kind === "none") lines.push(["an Atropos environment", `--env.rollout_server_url ${base}`]);
+  if (generation.kind !== "reference") {
+    lines.push(["an Atropos trainer", `${base} as its API URL`], ["other runs", `${url}/runs/NAME`]);
+  }
+  return `Try next:\n${lines.map(([what, how]) => `  ${`${what}:`.padEnd(25)}${how}`).join("\n")}`;
 }
