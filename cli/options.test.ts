@@ -35,7 +35,7 @@ test.each(["", "0", "-1", "61", "soon", "NaN"])("%j minutes are refused, naming 
 
 const OPTIONS = {
   port: { type: "string", default: "8000" },
-  name: { type: "string", multiple: true },
+  name: { type: "string", short: "n", multiple: true },
   json: { type: "boolean", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
@@ -50,6 +50,7 @@ test.each([
   ["--port -.5", { port: "-.5" }],
   ["--name=--x", { name: ["--x"] }],
   ["--name= -h", { name: [""], help: true }],
+  ["-n a -nb", { name: ["a", "b"] }],
   ["--name a --name b", { name: ["a", "b"] }],
 ])("%j is read as %j", (text, values) => {
   expect(read(text)).toEqual({ port: "8000", json: false, help: false, ...values });

@@ -50,7 +50,8 @@ function normalized(args: string[], options: Options, help: string): string[] {
         help,
       );
     }
-    return `${rawName}=${value}`;
+    // By its long name: Node takes `-k=value` for the value `=value`.
+    return `--${name}=${value}`;
   });
 }
 

@@ -9,7 +9,16 @@ import { runCommand } from "../cli/run-command.ts";
  * only says which are out of date. wrangler's own files declare a global Env, and a program can have just one of those.
  */
 
-const HELP = "usage: node scripts/environment-types.ts [--check]";
+const HELP = `usage: node scripts/environment-types.ts [--check]
+
+Writes environments/NAME/env.d.ts, the types of what each environment's wrangler.toml gives its Worker.
+
+  --check  write nothing; say which are out of date`;
+
+const OPTIONS = {
+  check: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -36,7 +45,8 @@ export function environmentConfigs(root = ROOT): string[] {
 }
 
 async function main(): Promise<void> {
-  const { check } = readOptions(process.argv.slice(2), { check: { type: "boolean", default: false } }, HELP);
+  const { check, help } = readOptions(process.argv.slice(2), OPTIONS, HELP);
+  if (help) return console.log(HELP);
   for (const config of environmentConfigs()) {
     const path = join(config, "../env.d.ts");
     const types = await environmentTypes(config);

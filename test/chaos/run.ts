@@ -14,10 +14,12 @@ const OPTIONS = {
   seed: { type: "string", default: "1" },
   seconds: { type: "string", default: "45" },
   "mutation-seconds": { type: "string", default: "25" },
+  help: { type: "boolean", short: "h", default: false },
 } as const;
 
 async function main(): Promise<void> {
   const values = readOptions(process.argv.slice(2), OPTIONS, HELP);
+  if (values.help) return console.log(HELP);
   const seed = wholeNumber("--seed", values.seed, 0, 2 ** 31 - 2);
   const seconds = decimalNumber("--seconds", values.seconds, 1, 86_400);
   const mutationSeconds = decimalNumber("--mutation-seconds", values["mutation-seconds"], 1, 86_400);

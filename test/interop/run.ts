@@ -1,8 +1,7 @@
 /**
  * `npm run test:interop`: runs the real Python clients, from PyPI, against Lachesis.
  *
- * Keeps a virtual environment in `.lachesis/interop-venv` and hands the rest to pytest; arguments are passed on to it
- * (`-k NAME`, `-x`, or `--stock` to check the tests against Atropos' own server). The last line printed is
+ * Keeps a virtual environment in `.lachesis/interop-venv` and hands the rest to pytest. The last line printed is
  * `N passed, N failed[, N skipped]`. Tests are skipped only where PyPI can't be reached; anything else that keeps them
  * from running is a failure.
  */
@@ -10,6 +9,21 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { readOptions } from "../../cli/options.ts";
+import { runCommand } from "../../cli/run-command.ts";
+
+const HELP = `usage: npm run test:interop -- [-k WORDS] [-x] [--stock]
+
+  -k, --only       run the tests whose names match, as pytest reads it: one, or "one and not two"
+  -x, --exitfirst  end at the first failure
+  --stock          run against Atropos' own server, to check the tests themselves`;
+
+const OPTIONS = {
+  only: { type: "string", short: "k" },
+  exitfirst: { type: "boolean", short: "x", default: false },
+  stock: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
 
 const HERE = import.meta.dirname;
 const REPOSITORY = resolve(HERE, "../..");
@@ -133,9 +147,9 @@ function readReport(xml: string): Counts {
   return { passed: Math.max(0, count("tests") - failed - skipped), failed, skipped };
 }
 
-async function main(): Promise<Counts> {
+async function count(pytestArguments: string[]): Promise<Counts> {
   const problem = await prepareVenv();
-  if (problem === null) return runPytest(process.argv.slice(2));
+  if (problem === null) return runPytest(pytestArguments);
   if ("failed" in problem) {
     console.log(problem.failed);
     return { passed: 0, failed: 1, skipped: 0 };
@@ -145,6 +159,16 @@ async function main(): Promise<Counts> {
   return { passed: 0, failed: 0, skipped: names.length };
 }
 
-const { passed, failed, skipped } = await main();
-process.exitCode = failed > 0 ? 1 : 0;
-console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+async function main(): Promise<void> {
+  const { only, exitfirst, stock, help } = readOptions(process.argv.slice(2), OPTIONS, HELP);
+  if (help) return console.log(HELP);
+  const { passed, failed, skipped } = await count([
+    ...(only === undefined ? [] : ["-k", only]),
+    ...(exitfirst ? ["-x"] : []),
+    ...(stock ? ["--stock"] : []),
+  ]);
+  process.exitCode = failed > 0 ? 1 : 0;
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+}
+
+await runCommand(main);

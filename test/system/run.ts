@@ -18,6 +18,7 @@ const OPTIONS = {
   kills: { type: "string", default: "20" },
   seed: { type: "string", default: "1" },
   only: { type: "string", multiple: true },
+  help: { type: "boolean", short: "h", default: false },
 } as const;
 
 /** A small generator (mulberry32), so that a run can be repeated. */
@@ -33,6 +34,7 @@ function randomFrom(seed: number): () => number {
 
 async function main(): Promise<void> {
   const values = readOptions(process.argv.slice(2), OPTIONS, HELP);
+  if (values.help) return console.log(HELP);
   const kills = wholeNumber("--kills", values.kills, 0, 10_000);
   const seed = wholeNumber("--seed", values.seed, 0, 2 ** 31 - 1);
   const parts: readonly (readonly [name: string, run: () => Promise<void>])[] = [
