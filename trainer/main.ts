@@ -47,6 +47,8 @@ async function main(options: TrainerOptions): Promise<void> {
     url: `${options.url}/runs/${options.run}`,
     token: options.token,
     attempts: 2,
+    // Whoever stops the trainer doesn't wait for a server that is away.
+    signal: stop.signal,
   });
   try {
     if (options.serveOnly) {

@@ -133,7 +133,7 @@ const GRACE_SECONDS = 30;
 
 /**
  * The public API, typed. Requests that may be repeated without harm are, a few times and with growing waits, when the
- * server isn't reachable or answers 429 or 5xx; Retry-After is honoured.
+ * server isn't reachable or answers 429 or 5xx. A Retry-After is waited for in full; one of more than a minute is given up.
  * @throws ClientError for every answer that is no success; its `status` is 0 when there was no answer at all.
  */
 export class Client {

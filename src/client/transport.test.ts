@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { AddressError, readAddress } from "./address.ts";
 import { ClientError, Transport, type TransportOptions } from "./transport.ts";
 
@@ -67,4 +67,57 @@ test.each<[string, () => Promise<Response>, RegExp]>([
   const error = await transport.send("GET", "/status", { repeatable: false }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ClientError);
   expect(error).toMatchObject({ message: expect.stringMatching(message) });
+});
+
+describe("a server that says when to come back", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+
+  /** Asks once, and again if told to; `random` from 0 to 1. Tells of every try and how the last one ended. */
+  function ask(retryAfter: string, random: number, signal?: AbortSignal) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.spyOn(Math, "random").mockReturnValue(random);
+    let calls = 0;
+    const fetch = async () =>
+      ++calls === 1 ? new Response("busy", { status: 503, headers: { "retry-after": retryAfter } }) : new Response("");
+    const sent = new Transport({ url: "http://host", fetch, signal }).send("GET", "/status", { repeatable: true });
+    const ended = sent.then(
+      ({ status }) => status,
+      (error: unknown) => (error instanceof ClientError ? error.message : error),
+    );
+    return { calls: () => calls, ended };
+  }
+
+  test.each([
+    ["30", 0, 30_000],
+    ["30", 1, 37_500],
+    ["60", 0.5, 67_500],
+    ["0", 1, 0],
+  ])("after %s s, with a chance of %d, is asked again after %i ms", async (retryAfter, random, ms) => {
+    const { calls, ended } = ask(retryAfter, random);
+    if (ms > 0) {
+      await vi.advanceTimersByTimeAsync(ms - 1);
+      expect(calls()).toBe(1);
+    }
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await ended).toBe(200);
+    expect(calls()).toBe(2);
+  });
+
+  test("later than a minute is given up", async () => {
+    const { calls, ended } = ask("61", 0);
+    expect(await ended).toMatch(/^503: .*busy$/);
+    expect(calls()).toBe(1);
+  });
+
+  test("isn't waited for once nothing is to be tried again", async () => {
+    const controller = new AbortController();
+    const { calls, ended } = ask("30", 0, controller.signal);
+    await vi.advanceTimersByTimeAsync(1_000);
+    controller.abort();
+    expect(await ended).toMatch(/^503: .*busy$/);
+    expect(calls()).toBe(1);
+  });
 });

@@ -10,6 +10,8 @@ export interface TransportOptions {
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** Tries of a request that may be repeated. */
   readonly attempts?: number | undefined;
+  /** Once it is aborted nothing is tried again; what is under way goes on. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RequestOptions {
@@ -33,7 +35,8 @@ export class ClientError extends Error {
 
 const ATTEMPTS = 4;
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 10_000;
+/** A server that asks for more is given up. */
+const LONGEST_ASKED_MS = 60_000;
 const TIMEOUT_SECONDS = 60;
 
 /** Longest text of an answer that goes into an error. */
@@ -45,14 +48,22 @@ export class Transport {
   readonly #token: string | undefined;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #attempts: number;
+  readonly #signal: AbortSignal | undefined;
 
   /** @throws AddressError */
-  constructor({ url, token, fetch: send = (request) => fetch(request), attempts = ATTEMPTS }: TransportOptions) {
+  constructor({
+    url,
+    token,
+    fetch: send = (request) => fetch(request),
+    attempts = ATTEMPTS,
+    signal,
+  }: TransportOptions) {
     const address = readAddress(url, token);
     this.#base = address.url;
     this.#token = address.token;
     this.#fetch = send;
     this.#attempts = attempts;
+    this.#signal = signal;
   }
 
   /**
@@ -61,12 +72,14 @@ export class Transport {
    */
   async send(method: "GET" | "POST" | "PUT", path: string, options: RequestOptions): Promise<Response> {
     const attempts = options.repeatable ? this.#attempts : 1;
+    const stops = [this.#signal, options.signal].filter((signal) => signal !== undefined);
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#once(method, path, options);
       if (answer instanceof Response && answer.ok) return answer;
-      const again = answer instanceof ClientError ? options.signal?.aborted !== true : isPassing(answer.status);
-      if (attempt === attempts || !again) throw await this.#failure(method, path, answer);
-      await pause(answer instanceof Response ? retryAfter(answer) : null, attempt);
+      const wait = answer instanceof ClientError ? backoffMs(attempt) : waitMs(answer, attempt);
+      if (attempt === attempts || wait === null) throw await this.#failure(method, path, answer);
+      await pause(wait, stops);
+      if (stops.some(({ aborted }) => aborted)) throw await this.#failure(method, path, answer);
     }
   }
 
@@ -102,10 +115,6 @@ export class Transport {
   }
 }
 
-function isPassing(status: number): boolean {
-  return status === 429 || status >= 500;
-}
-
 function pathOnly(path: string): string {
   return path.split("?", 1)[0] ?? path;
 }
@@ -116,7 +125,31 @@ function retryAfter(response: Response): number | null {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
 
-function pause(asked: number | null, attempt: number): Promise<void> {
-  const backoff = FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
-  return new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_WAIT_MS, asked ?? backoff)));
+/**
+ * Milliseconds until a request that got this answer is tried again: never less than the server asked for, and up to a quarter
+ * more, so that those it sent away together don't come back together. Null when it is not to be tried again.
+ */
+function waitMs(answer: Response, attempt: number): number | null {
+  if (answer.status !== 429 && answer.status < 500) return null;
+  const asked = retryAfter(answer);
+  if (asked === null) return backoffMs(attempt);
+  return asked > LONGEST_ASKED_MS ? null : asked * (1 + Math.random() / 4);
+}
+
+function backoffMs(attempt: number): number {
+  return FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
+}
+
+/** Ends early when one of the signals is aborted. */
+function pause(ms: number, signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      for (const signal of signals) signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    for (const signal of signals) signal.addEventListener("abort", end);
+    if (signals.some(({ aborted }) => aborted)) end();
+  });
 }
