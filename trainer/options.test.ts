@@ -11,7 +11,7 @@ test("what isn't given has a default", () => {
     run: "default",
     steps: 1_000_000,
     seed: 0,
-    learningRate: 0.002,
+    learningRate: 0.003,
     batchSize: 64,
     maxTokenLength: 1_024,
     maxBatchesOffpolicy: 2,

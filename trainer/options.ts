@@ -14,7 +14,7 @@ of JSON on standard output.
   --run RUN                       the run to train in (default: ${DEFAULT_RUN})
   --steps N                       the step at which the run ends (default: 1000000)
   --seed N                        of the policy (default: 0)
-  --learning-rate X               of AdamW; 0 trains nothing (default: 0.002)
+  --learning-rate X               of AdamW; 0 trains nothing (default: 0.003)
   --batch-size N                  sequences of a batch (default: 64)
   --max-token-length N            longest sequence (default: 1024)
   --max-batches-offpolicy N       bound on queued and leased groups, in batches (default: 2)
@@ -35,7 +35,7 @@ const OPTIONS = {
   run: { type: "string", default: DEFAULT_RUN },
   steps: { type: "string", default: "1000000" },
   seed: { type: "string", default: "0" },
-  "learning-rate": { type: "string", default: "0.002" },
+  "learning-rate": { type: "string", default: "0.003" },
   "batch-size": { type: "string", default: "64" },
   "max-token-length": { type: "string", default: "1024" },
   "max-batches-offpolicy": { type: "string", default: "2" },

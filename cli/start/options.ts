@@ -30,7 +30,7 @@ What runs:
 The reference trainer:
   --steps N               end after N steps; keeps no state, unless --state says where
   --seed N                of the policy and the items (default: 0)
-  --learning-rate X       0 trains nothing (default: 0.002)
+  --learning-rate X       0 trains nothing (default: 0.003)
   --batch-size N          sequences of a batch (default: 64)
   --json                  lines of JSON on standard output, the last one with the mean rewards; all else on standard error
 
