@@ -24,7 +24,7 @@ export const MAX_BACKLOG_ITEM = 16_384;
 export const MAX_STATE = 49_152;
 
 /** Follow-up items of a rollout lease at most. */
-const MAX_BACKLOG_ITEMS = 100;
+export const MAX_BACKLOG_ITEMS = 100;
 
 /** A character takes up to 3 bytes in UTF-8 and 6 as an escape (`\u00e9`), which is how Python writes all but ASCII. */
 const BYTES_A_CHARACTER = 6;
@@ -79,7 +79,7 @@ export type Endpoint = z.infer<typeof endpoint>;
  * name it could have all secrets of the environments' Workers sent to itself, their tokens too.
  */
 export const INFERENCE_SECRET_PREFIX = "INFERENCE_";
-const SECRET_NAME = /^INFERENCE_[A-Z0-9_]{0,110}$/;
+export const INFERENCE_SECRET = /^INFERENCE_[A-Z0-9_]{0,110}$/;
 
 /** Whoever may read the run reads an endpoint's url. */
 const endpointUrl = z
@@ -105,7 +105,7 @@ export const newEndpoint = onlyFields({
     z
       .string()
       .regex(
-        SECRET_NAME,
+        INFERENCE_SECRET,
         `give the NAME of a secret of the environments' Workers, never its value: ${INFERENCE_SECRET_PREFIX} and up to 110 capital letters, digits and underscores. No other secret of theirs can be named here`,
       )
       .nullable()

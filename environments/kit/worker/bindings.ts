@@ -2,17 +2,12 @@ import { z } from "zod";
 import { AddressError, readAddress } from "../../../src/client/address.ts";
 import { Client } from "../../../src/client/client.ts";
 import { DEFAULT_RUN, runName } from "../../../src/wire/names.ts";
+import { INFERENCE_SECRET } from "../../../src/wire/rollouts.ts";
 import { Failure } from "./failure.ts";
 import type { QueueProducer, Service } from "./platform.ts";
 
 /** A host is needed to make a request, but a service binding goes to its Worker whatever the host. */
 const SERVICE_URL = "https://lachesis";
-
-/**
- * Secrets that an endpoint may name. Whoever publishes endpoints says both which secret and where it goes, so all others,
- * LACHESIS_TOKEN above all, are none of theirs.
- */
-const ENDPOINT_SECRET = /^INFERENCE_[A-Z0-9_]{0,110}$/;
 
 /** What the environment's own code is not given: with it anybody could act as the environment. */
 const OWN_CREDENTIALS = new Set(["LACHESIS_TOKEN", "LACHESIS_URL"]);
@@ -90,7 +85,7 @@ export function readBindings(env: unknown): Bindings {
       );
     },
     endpointSecret: (name) => {
-      if (!ENDPOINT_SECRET.test(name)) throw refusedSecret(name);
+      if (!INFERENCE_SECRET.test(name)) throw refusedSecret(name);
       const value = all[name];
       return typeof value === "string" && value !== "" ? value : undefined;
     },

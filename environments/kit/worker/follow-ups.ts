@@ -1,7 +1,4 @@
-import { MAX_BACKLOG_ITEM } from "../../../src/wire/rollouts.ts";
-
-/** Most follow-up items of a lease that the run takes. */
-export const MAX_FOLLOW_UPS = 100;
+import { MAX_BACKLOG_ITEM, MAX_BACKLOG_ITEMS } from "../../../src/wire/rollouts.ts";
 
 /** The items that a lease hands in to be drawn later. */
 export class FollowUps<Item> {
@@ -23,8 +20,8 @@ export class FollowUps<Item> {
         `a follow-up has at most ${MAX_BACKLOG_ITEM} characters of JSON, this one ${text.length}: keep what it refers to elsewhere`,
       );
     }
-    if (this.items.length >= MAX_FOLLOW_UPS) {
-      throw new RangeError(`a lease hands in at most ${MAX_FOLLOW_UPS} follow-ups: draw some of them later`);
+    if (this.items.length >= MAX_BACKLOG_ITEMS) {
+      throw new RangeError(`a lease hands in at most ${MAX_BACKLOG_ITEMS} follow-ups: draw some of them later`);
     }
     this.items.push(item);
   };

@@ -4,13 +4,13 @@ import {
   closeBody,
   leasesBody,
   MAX_BACKLOG_ITEM,
+  MAX_BACKLOG_ITEMS,
   type Outcome,
   type RolloutLease,
   renewBody,
   stateBody,
 } from "../../../src/wire/rollouts.ts";
 import { fakeEndpoint } from "../inference/testing.ts";
-import { MAX_FOLLOW_UPS } from "./follow-ups.ts";
 import type { QueuedMessage } from "./platform.ts";
 
 /** How a lease stands at the fake run. */
@@ -148,7 +148,7 @@ export class FakeRun {
     if (kept.outcome !== "open") return over();
     const items = z.object({ items: z.array(z.unknown()) }).parse(body).items;
     const longest = Math.max(0, ...items.map((item) => JSON.stringify(item ?? null).length));
-    if (items.length > MAX_FOLLOW_UPS || longest > MAX_BACKLOG_ITEM) {
+    if (items.length > MAX_BACKLOG_ITEMS || longest > MAX_BACKLOG_ITEM) {
       return Response.json({ detail: "a follow-up is too large, or there are too many" }, { status: 422 });
     }
     kept.backlog = items;
