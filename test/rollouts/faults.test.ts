@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { MAX_ATTEMPTS, retryDelaySeconds } from "../../environments/kit/worker/attempts.ts";
 import { Client } from "../../src/client/client.ts";
 import { cleanUp } from "./support/clean-up.ts";
 import { EnvironmentFolder } from "./support/environment-folder.ts";
@@ -10,6 +11,14 @@ import { train } from "./support/trainer.ts";
 
 const STEPS = 24;
 const KILLS = 3;
+const LEASE_SECONDS = 16;
+
+/** What the lease of a rollout that fails every time may last: one term for each attempt, and the pauses between. */
+const LONGEST_LEASE_MS =
+  1000 *
+  Array.from({ length: MAX_ATTEMPTS }, (_, index) => LEASE_SECONDS + retryDelaySeconds(index + 1, 1)).reduce(
+    (sum, seconds) => sum + seconds,
+  );
 
 async function inference(options: InferenceSocketOptions = {}): Promise<InferenceSocket> {
   const socket = await startInference(options);
@@ -30,11 +39,11 @@ function halfOfThem() {
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 test("queue consumers killed in the middle of groups, one endpoint that fails half of its calls and one that hangs", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const folder = new EnvironmentFolder();
   cleanUp(() => folder.remove());
-  const settings = { group_size: 2, lease_seconds: 16, rollout_timeout_seconds: 1, max_tokens: 8 };
+  const settings = { group_size: 2, lease_seconds: LEASE_SECONDS, rollout_timeout_seconds: 1, max_tokens: 8 };
   const server = new KillableServer([folder.add("faulty", settings)], folder.names);
   cleanUp(() => server.remove());
   const [good, flaky, hanging] = [
@@ -49,9 +58,12 @@ test("queue consumers killed in the middle of groups, one endpoint that fails ha
   const endpoints = [good, flaky, hanging].map(({ url }) => ({ url, model: "toy" }));
   await client.publish({ endpoints });
 
+  const isHealthy = async (url: string) => (await client.policy()).endpoints.find((one) => one.url === url)?.healthy;
   let kills = 0;
   const batches = await train(client, STEPS, async ({ step }) => {
     if (step % 6 !== 0 || kills === KILLS) return;
+    // A restart forgets it: all are tried anew.
+    if (kills === 0) await expect.poll(() => isHealthy(hanging.url)).toBe(false);
     kills += 1;
     // Groups are under way at the endpoint that answers.
     await expect.poll(() => good.open, { interval: 5 }).toBeGreaterThan(0);
@@ -65,7 +77,8 @@ test("queue consumers killed in the middle of groups, one endpoint that fails ha
   expect(items).toHaveLength(STEPS * 4);
 
   // When all leases have ended, each item that was ever drawn has ended in exactly one way, apart from leases that were lost.
-  await expect.poll(async () => (await client.overview()).admission.open_leases).toBe(0);
+  const openLeases = async () => (await client.overview()).admission.open_leases;
+  await expect.poll(openLeases, { timeout: LONGEST_LEASE_MS }).toBe(0);
   const { leases } = await client.leaseRecord();
   const ends = Map.groupBy(
     leases.filter(({ outcome }) => outcome !== "expired"),
@@ -84,8 +97,8 @@ test("queue consumers killed in the middle of groups, one endpoint that fails ha
   const failures = { ...outcomes["retried"], ...outcomes["failed"] };
   expect(Object.keys(failures)).toContain("timeout");
   const load = [good, flaky, hanging].map(({ fake }) => fake.sampled.length);
-  expect(load[2]).toBe(0);
-  expect((load[0] ?? 0) + (load[1] ?? 0)).toBeGreaterThanOrEqual(items.length * 2);
-  const { endpoints: states } = await client.policy();
-  expect(states.map(({ healthy }) => healthy)).toEqual([true, true, false]);
+  const [ofGood = 0, ofFlaky = 0, ofHanging] = load;
+  expect(ofHanging).toBe(0);
+  expect(Math.min(ofGood, ofFlaky)).toBeGreaterThan(0);
+  expect(ofGood + ofFlaky).toBeGreaterThanOrEqual(items.length * 2);
 });
