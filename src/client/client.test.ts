@@ -286,6 +286,18 @@ describe("a server that fails", () => {
     expect(await client.takeBatch({ lease: 60, wait: 0 })).toMatchObject({ id: 1 });
   });
 
+  test("is none of this kind: what it answers is no batch", async () => {
+    const client = freshClient(
+      async () => new Response("<!doctype html>", { headers: { "content-type": "text/html" } }),
+    );
+    expect(await failure(client.takeBatch({ lease: 60, wait: 0 }))).toEqual({
+      status: 200,
+      message: expect.stringMatching(
+        /^200: GET \/batch was answered with 15 characters \(text\/html\) that are no JSON/,
+      ),
+    });
+  });
+
   test("isn't asked again when it refuses", async () => {
     const { client, calls } = faulty();
     expect(await failure(client.environmentState(3))).toMatchObject({ status: 404 });

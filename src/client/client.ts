@@ -22,7 +22,7 @@ import {
   type renewBody,
   stateAnswer,
 } from "../wire/rollouts.ts";
-import { ClientError, type RequestOptions, Transport, type TransportOptions } from "./transport.ts";
+import { ClientError, type RequestOptions, readAnswer, Transport, type TransportOptions } from "./transport.ts";
 
 export { ClientError, type TransportOptions as ClientOptions } from "./transport.ts";
 
@@ -134,7 +134,8 @@ const GRACE_SECONDS = 30;
 /**
  * The public API, typed. Requests that may be repeated without harm are, a few times and with growing waits, when the
  * server isn't reachable or answers 429 or 5xx. A Retry-After is waited for in full; one of more than a minute is given up.
- * @throws ClientError for every answer that is no success; its `status` is 0 when there was no answer at all.
+ * @throws ClientError for every answer that is no success, or no answer of this server; its `status` is 0 when there was none
+ * at all, or none to its end.
  */
 export class Client {
   readonly #transport: Transport;
@@ -165,8 +166,9 @@ export class Client {
     };
     // A retry must not go back a second time.
     const headers = { [IDEMPOTENCY_HEADER]: crypto.randomUUID() };
-    const response = await this.#transport.send("POST", "/register", { body, headers, repeatable: true });
-    return response.headers.get("lachesis-notice");
+    const options = { body, headers, repeatable: true };
+    const answer = await this.#transport.json("POST", "/register", answers.register, options);
+    return answer.headers.get("lachesis-notice");
   }
 
   /** Takes a batch, or a rank's slice of one, for `lease` seconds. Null when there was none within `wait` seconds. */
@@ -185,15 +187,16 @@ export class Client {
     const id = Number(response.headers.get("lachesis-batch"));
     const step = Number(response.headers.get("lachesis-step"));
     const hold = Number(response.headers.get("lachesis-hold"));
-    let body: unknown;
+    let body: z.infer<typeof batchBody>;
     try {
-      body = await response.json();
+      body = await readAnswer("GET /batch", response, batchBody);
     } catch (error) {
       // Its lease would have to end before anyone got it again. A slice is free by itself, and the others' are theirs.
       if (id > 0 && slice === undefined) await this.release(id, { hold }).catch(() => undefined);
+      if (error instanceof ClientError) throw error;
       throw new ClientError(0, `batch ${id} broke off: ${String(error)}`, { cause: error });
     }
-    const { status, message, batch } = batchBody.parse(body);
+    const { status, message, batch } = body;
     if (status === "error") throw new ClientError(409, message ?? "the run refused to give a batch");
     return batch === null ? null : { id, step, hold, groups: batch };
   }
@@ -278,8 +281,8 @@ export class Client {
   async saveEnvironmentState(environment: number, version: number, state: unknown): Promise<number | null> {
     try {
       const path = `/environments/${environment}/state`;
-      const response = await this.#transport.send("PUT", path, { body: { version, state }, repeatable: false });
-      return stateAnswer.parse(await response.json()).version;
+      const options = { body: { version, state }, repeatable: false };
+      return (await this.#transport.json("PUT", path, stateAnswer, options)).body.version;
     } catch (error) {
       if (error instanceof ClientError && error.status === 409) return null;
       throw error;
@@ -308,12 +311,10 @@ export class Client {
   }
 
   async #get<T>(path: string, schema: z.ZodType<T>): Promise<T> {
-    const response = await this.#transport.send("GET", path, { repeatable: true });
-    return schema.parse(await response.json());
+    return (await this.#transport.json("GET", path, schema, { repeatable: true })).body;
   }
 
   async #post<T>(path: string, body: unknown, schema: z.ZodType<T>, options: Partial<RequestOptions> = {}): Promise<T> {
-    const response = await this.#transport.send("POST", path, { body, repeatable: true, ...options });
-    return schema.parse(await response.json());
+    return (await this.#transport.json("POST", path, schema, { body, repeatable: true, ...options })).body;
   }
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { AddressError, readAddress } from "./address.ts";
 import { ClientError, Transport, type TransportOptions } from "./transport.ts";
 
@@ -67,6 +68,65 @@ test.each<[string, () => Promise<Response>, RegExp]>([
   const error = await transport.send("GET", "/status", { repeatable: false }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ClientError);
   expect(error).toMatchObject({ message: expect.stringMatching(message) });
+});
+
+describe("an answer", () => {
+  const answer = z.object({ step: z.int() });
+  const page = (text: string, type: string | null) => () =>
+    new Response(text, type === null ? {} : { headers: { "content-type": type } });
+  const json = "application/json; charset=utf-8";
+  const broken = () => {
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{"st')),
+      pull: (controller) => controller.error(new Error(`${SECRET} is gone`)),
+    });
+    return new Response(body, { headers: { "content-type": json } });
+  };
+
+  /** Asks a server that answers like this first, then as it should. */
+  async function ask(first: () => Response, repeatable: boolean): Promise<[outcome: unknown, calls: number]> {
+    let calls = 0;
+    const fetch = async () => (++calls === 1 ? first() : Response.json({ step: 3 }));
+    const transport = new Transport({ url: "https://host", token: SECRET, fetch });
+    const outcome = await transport.json("GET", "/status?a=b", answer, { repeatable }).then(
+      ({ body }) => body,
+      (error: unknown) => (error instanceof ClientError ? { status: error.status, message: error.message } : error),
+    );
+    return [outcome, calls];
+  }
+
+  const brokeOff = /^the answer to GET \/status broke off: /;
+  test.each<[string, () => Response, RegExp]>([
+    ["that breaks off", broken, new RegExp(`${brokeOff.source}\\*{3} is gone$`)],
+    [
+      "that ends too early",
+      page('{"step": 1', json),
+      new RegExp(`${brokeOff.source}it is no JSON after 10 characters$`),
+    ],
+    ["that is empty", page("", json), new RegExp(`${brokeOff.source}it is no JSON after 0 characters$`)],
+  ])("%s is asked for again where that does no harm, and else said to be none", async (_what, first, message) => {
+    expect(await ask(first, true)).toEqual([{ step: 3 }, 2]);
+    expect(await ask(first, false)).toEqual([{ status: 0, message: expect.stringMatching(message) }, 1]);
+  });
+
+  test.each<[string, () => Response, RegExp]>([
+    [
+      "a page",
+      page("<!doctype html>hush", "text/html"),
+      /^200: GET \/status was answered with 19 characters \(text\/html\) that are no JSON: is that the address/,
+    ],
+    ["no type", () => new Response(new Uint8Array([60])), /1 characters \(no content type\) that are no JSON/],
+    [
+      "another server's",
+      page('{"hush": 1}', json),
+      /something unknown \(step: [^)]*\): is that the address of a Lachesis/,
+    ],
+    ["something else", page('"hush"', json), /something unknown \(all of it: /],
+  ])("that is %s is no server's of this kind, and isn't quoted", async (_what, first, message) => {
+    const [outcome, calls] = await ask(first, true);
+    expect([outcome, calls]).toEqual([{ status: 200, message: expect.stringMatching(message) }, 1]);
+    expect(JSON.stringify(outcome)).not.toContain("hush");
+  });
 });
 
 describe("a server that says when to come back", () => {

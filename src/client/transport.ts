@@ -1,4 +1,7 @@
+import type { z } from "zod";
 import { readAddress } from "./address.ts";
+
+type Method = "GET" | "POST" | "PUT";
 
 /** How to reach a run. */
 export interface TransportOptions {
@@ -23,7 +26,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** An answer that was not a success, in the server's words; or none at all, and then `status` is 0. */
+/** An answer that was no success, in the server's words, or none of a server's; or none at all, and then `status` is 0. */
 export class ClientError extends Error {
   readonly status: number;
 
@@ -67,15 +70,35 @@ export class Transport {
   }
 
   /**
-   * The answer, which is a success.
+   * The answer, which is a success. Its body is still to come.
    * @throws ClientError
    */
-  async send(method: "GET" | "POST" | "PUT", path: string, options: RequestOptions): Promise<Response> {
+  send(method: Method, path: string, options: RequestOptions): Promise<Response> {
+    return this.#ask(method, path, options, async (response) => response);
+  }
+
+  /**
+   * What was answered, and its headers. An answer that breaks off is asked for again like one that doesn't come.
+   * @throws ClientError, also for an answer that is no JSON, or not what the schema says
+   */
+  json<T>(
+    method: Method,
+    path: string,
+    schema: z.ZodType<T>,
+    options: RequestOptions,
+  ): Promise<{ readonly body: T; readonly headers: Headers }> {
+    return this.#ask(method, path, options, async (response) => {
+      const body = await readAnswer(`${method} ${pathOnly(path)}`, response, schema);
+      return { body, headers: response.headers };
+    });
+  }
+
+  async #ask<T>(method: Method, path: string, options: RequestOptions, read: (response: Response) => Promise<T>) {
     const attempts = options.repeatable ? this.#attempts : 1;
     const stops = [this.#signal, options.signal].filter((signal) => signal !== undefined);
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.#once(method, path, options);
-      if (answer instanceof Response && answer.ok) return answer;
+      const answer = await this.#once(method, path, options, read);
+      if ("success" in answer) return answer.success;
       const wait = answer instanceof ClientError ? backoffMs(attempt) : waitMs(answer, attempt);
       if (attempt === attempts || wait === null) throw await this.#failure(method, path, answer);
       await pause(wait, stops);
@@ -83,7 +106,13 @@ export class Transport {
     }
   }
 
-  async #once(method: string, path: string, { body, headers, timeoutSeconds, signal }: RequestOptions) {
+  /** What was read of a success; another answer; or why there is none. */
+  async #once<T>(
+    method: Method,
+    path: string,
+    { body, headers, timeoutSeconds, signal }: RequestOptions,
+    read: (response: Response) => Promise<T>,
+  ): Promise<{ readonly success: T } | Response | ClientError> {
     const timeout = AbortSignal.timeout((timeoutSeconds ?? TIMEOUT_SECONDS) * 1000);
     const request = new Request(`${this.#base}${path}`, {
       method,
@@ -95,15 +124,21 @@ export class Transport {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     });
+    let hasBegun = false;
     try {
-      return await this.#fetch(request);
+      const response = await this.#fetch(request);
+      hasBegun = true;
+      return response.ok ? { success: await read(response) } : response;
     } catch (error) {
+      if (error instanceof ClientError && error.status > 0) throw error;
       const why = this.#withoutToken(error instanceof Error ? error.message : String(error));
-      return new ClientError(0, `no answer to ${method} ${pathOnly(path)}: ${why}`, { cause: error });
+      const what = `${method} ${pathOnly(path)}`;
+      const message = hasBegun ? `the answer to ${what} broke off: ${why}` : `no answer to ${what}: ${why}`;
+      return new ClientError(0, message, { cause: error });
     }
   }
 
-  async #failure(method: string, path: string, answer: Response | ClientError): Promise<ClientError> {
+  async #failure(method: Method, path: string, answer: Response | ClientError): Promise<ClientError> {
     if (answer instanceof ClientError) return answer;
     const detail = this.#withoutToken(await answer.text().catch(() => "")).slice(0, DETAIL_LENGTH);
     return new ClientError(answer.status, `${method} ${pathOnly(path)} was answered ${detail}`);
@@ -113,6 +148,31 @@ export class Transport {
   #withoutToken(text: string): string {
     return this.#token === undefined ? text : text.replaceAll(this.#token, "***");
   }
+}
+
+/**
+ * A success as the schema says it is. What else there is isn't quoted: it may hold what was generated, or a secret.
+ * @param what the request, in words
+ * @throws ClientError for an answer that is none of this server's; any other error for one that breaks off
+ */
+export async function readAnswer<T>(what: string, response: Response, schema: z.ZodType<T>): Promise<T> {
+  const { status, headers } = response;
+  const type = headers.get("content-type") ?? "no content type";
+  const text = await response.text();
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Where nothing says how long an answer is, one that is cut short ends like any other.
+    if (type.startsWith("application/json")) throw new Error(`it is no JSON after ${text.length} characters`);
+    const found = `${what} was answered with ${text.length} characters (${type}) that are no JSON`;
+    throw new ClientError(status, `${found}: is that the address of a Lachesis server?`);
+  }
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const found = `${what} was answered with something unknown (${issue?.path.join(".") || "all of it"}: ${issue?.message})`;
+  throw new ClientError(status, `${found}: is that the address of a Lachesis server, of the same release?`);
 }
 
 function pathOnly(path: string): string {

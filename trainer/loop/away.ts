@@ -10,9 +10,7 @@ export const BACKOFF: Backoff = { first: 500, longest: 15_000 };
 
 /** Whether a request failed because the server, or the way to it, is away for now. */
 export function isAway(error: unknown): boolean {
-  if (error instanceof ClientError) return error.status === 0 || error.status === 429 || error.status >= 500;
-  // An answer that breaks off in its body: fetch throws a TypeError, and JSON that is cut short a SyntaxError.
-  return error instanceof TypeError || error instanceof SyntaxError;
+  return error instanceof ClientError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
 export interface AwayEvents {
