@@ -59,6 +59,8 @@ export function adviceFor(error: unknown): string {
   switch (error.status) {
     case 0:
       return "is the API Worker deployed, and does the service binding LACHESIS (or the variable LACHESIS_URL) name it?";
+    case 200:
+      return "the service binding LACHESIS or the variable LACHESIS_URL names another Worker than the API, or one of another version";
     case 401:
       return "set the secret LACHESIS_TOKEN to a token that the API's AUTH_SECRET signs, for the run that RUN names: AUTH_SECRET=… npx lachesis token --role environment --run NAME";
     case 403:

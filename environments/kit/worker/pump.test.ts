@@ -98,14 +98,21 @@ describe("the pump", () => {
     expect(seconds()).toBeLessThan(5);
   });
 
-  test("goes on after errors, and tells each cause once, with what to do", async () => {
+  test.each<[string, () => Response, string, string]>([
+    ["a token is needed", () => Response.json({ detail: "none" }, { status: 401 }), "status_401", "LACHESIS_TOKEN"],
+    [
+      "something else answers",
+      () => new Response("<!doctype html>"),
+      "status_200",
+      "names another Worker than the API",
+    ],
+  ])("goes on after errors, and tells each cause once, with what to do: %s", async (_what, answer, reason, advice) => {
     const { run, log, pump } = setUp();
-    run.intercept = (_path, request) =>
-      request < 3 ? Response.json({ detail: "a token is needed" }, { status: 401 }) : null;
+    run.intercept = (_path, request) => (request < 3 ? answer() : null);
     await pump();
     expect(run.registrations).toHaveLength(1);
     const errors = log.filter(({ level }) => level === "error");
-    expect(errors).toMatchObject([{ reason: "status_401", message: expect.stringContaining("LACHESIS_TOKEN") }]);
+    expect(errors).toMatchObject([{ reason, message: expect.stringContaining(advice) }]);
   });
 
   test("registers again with a run that was reset, and goes on under its new id", async () => {
