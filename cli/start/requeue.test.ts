@@ -23,6 +23,7 @@ const environment = {
   next_item: 0,
   backlog_items: 0,
   outcomes: {},
+  evaluation: null,
   handed_out_groups: 0,
   handed_out_sequences: 0,
   share: 0,

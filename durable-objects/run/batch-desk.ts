@@ -3,6 +3,7 @@ import type { Batch } from "./batches.ts";
 import type { Explanation } from "./explain.ts";
 import { type BatchRequest, HandOut, type HandOutHost, type Holder } from "./hand-out.ts";
 import type { RunParts } from "./parts.ts";
+import { hasAllSteps } from "./registration.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { type Served, Waiters } from "./waiters.ts";
 import { type Stall, Watchdog } from "./watchdog.ts";
@@ -91,6 +92,8 @@ export class BatchDesk {
       this.#host.scheduleDiscard();
       this.#host.telemetry.acknowledged();
       this.#host.log("batch acknowledged", { batch, trainer, step });
+      // An evaluation of the policy that it makes may have waited for it.
+      this.#host.wakeEnvironments();
     }
     return { status: "changed", repeated: !changed };
   }
@@ -105,7 +108,7 @@ export class BatchDesk {
 
   /** Opens every batch after a step again. Returns null, or from where on they are all kept, if some are not. */
   rewind(step: number): number | null {
-    const { state, batches, environmentStates } = this.#host.parts();
+    const { state, batches, environments, environmentStates } = this.#host.parts();
     const keptFrom = batches.keptFrom(state.step);
     if (step < keptFrom - 1) return keptFrom;
     // Nothing has happened since then, so nothing goes back.
@@ -114,6 +117,8 @@ export class BatchDesk {
       const ids = batches.rewind(step);
       environmentStates.restore(step, state.registration?.save_checkpoint_interval ?? 0);
       if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
+      // The last step's policy is made anew. Before that step others are still to be evaluated.
+      if (state.registration !== null && hasAllSteps(state.registration, state.step)) environments.evaluateAgain(step);
       this.#host.saveState();
       return ids;
     });

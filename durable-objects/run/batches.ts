@@ -93,6 +93,20 @@ export class Batches {
     return this.#open;
   }
 
+  /**
+   * Batches out of which a policy is yet to be made: "held" if a trainer has one under a lease, "left" if nobody has them, as
+   * they were given back or rewound or their lease is over; null for none. One that was only ever handed out without a lease
+   * doesn't count, for nobody says when it was learned from.
+   */
+  unlearned(now: number): "held" | "left" | null {
+    let unlearned: "left" | null = null;
+    for (const { leaseUntil, epoch } of this.#open.values()) {
+      if (leaseUntil > now) return "held";
+      if (leaseUntil > 0 || epoch > 0) unlearned = "left";
+    }
+    return unlearned;
+  }
+
   /** The lowest step from which on every batch is still there, given the run's. */
   keptFrom(step: number): number {
     const steps = new Set([...this.#kept, ...this.#open.values()].map((batch) => batch.step));

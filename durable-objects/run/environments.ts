@@ -195,6 +195,15 @@ export class Environments {
     this.saveProgress(id);
   }
 
+  /** Evaluations of steps after this one don't count any more: they are due again. */
+  evaluateAgain(step: number): void {
+    for (const environment of this.#byId.values()) {
+      if (environment.evaluatedThrough <= step) continue;
+      environment.evaluatedThrough = step;
+      this.saveProgress(environment.id);
+    }
+  }
+
   /** Notes a sign of life. */
   heard(environment: Environment, now: number): void {
     if (!isAlive(environment, now)) this.#changed();

@@ -186,8 +186,9 @@ export const leasesBody = onlyFields({
 });
 
 export const leasesAnswer = z.object({
+  /** "finished" when there is nothing left to generate or evaluate. */
   status: z.enum(["leased", "none", "finished"]),
-  /** Why there are none: admission, no_endpoint, endpoints_unhealthy, evaluating, no_trainer, num_steps. */
+  /** Why there are none; docs/PROTOCOL.md lists the reasons. */
   reason: z.string().nullable(),
   message: z.string(),
   step: z.int(),
@@ -337,6 +338,10 @@ export const environmentsAnswer = z.object({
       leased_sequences: z.int(),
       next_item: z.int(),
       backlog_items: z.int(),
+      evaluation: z
+        .enum(["due", "under_way"])
+        .nullable()
+        .meta({ description: "whether it evaluates, or has to: inference should go on until it has ended" }),
       /** Ends of leases, by outcome and reason: {"failed": {"timeout": 3}}. */
       outcomes: z.record(z.string(), z.record(z.string(), z.int())),
       handed_out_groups: z.int(),

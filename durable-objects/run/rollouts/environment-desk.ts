@@ -1,4 +1,5 @@
 import { isAlive } from "../environments.ts";
+import { evaluationState } from "./due-evaluations.ts";
 import type { EnvironmentState } from "./environment-states.ts";
 import type { KeptEvaluation } from "./evaluations.ts";
 import type { RolloutHost } from "./rollouts.ts";
@@ -17,6 +18,7 @@ export interface EnvironmentReport {
   readonly leased_sequences: number;
   readonly next_item: number;
   readonly backlog_items: number;
+  readonly evaluation: "due" | "under_way" | null;
   readonly outcomes: Record<string, Record<string, number>>;
   readonly handed_out_groups: number;
   readonly handed_out_sequences: number;
@@ -42,7 +44,8 @@ export class EnvironmentDesk {
 
   /** Environments with an id above `after`, `limit` at most. */
   list(after: number, limit: number): EnvironmentReport[] {
-    const { environments, queue, leases, waitingItems, outcomes, handOutRecord } = this.#host.parts();
+    const parts = this.#host.parts();
+    const { environments, queue, leases, waitingItems, outcomes, handOutRecord } = parts;
     const now = Date.now();
     const counts = outcomes.all();
     const handedOut = handOutRecord.all();
@@ -65,6 +68,7 @@ export class EnvironmentDesk {
         leased_sequences: leases.sequencesOf(id),
         next_item: environment.nextItem,
         backlog_items: waitingItems.count(id),
+        evaluation: evaluationState(parts, environment),
         outcomes: counts.get(id) ?? {},
         handed_out_groups: handedOut.get(id)?.groups ?? 0,
         handed_out_sequences: handedOut.get(id)?.sequences ?? 0,

@@ -1,6 +1,7 @@
 import type { Environment } from "../environments.ts";
-import { admissionLimit } from "../registration.ts";
+import { admissionLimit, hasAllSteps } from "../registration.ts";
 import { Admission, byNeed, reserves } from "./admission.ts";
+import { evaluationState } from "./due-evaluations.ts";
 import type { Endpoint } from "./endpoints.ts";
 import type { Kind, Lease } from "./leases.ts";
 import { completions, heldSequences, type RolloutParts, totalSequences } from "./parts.ts";
@@ -23,6 +24,7 @@ export type Refusal =
   | "num_steps"
   | "disconnected"
   | "evaluating"
+  | "last_batch"
   | "admission"
   | "lease_larger_than_admission"
   | ReturnType<RolloutParts["endpoints"]["why"]>;
@@ -116,8 +118,8 @@ export class Grants {
     const { registration } = state;
     if (registration === null) return "no_trainer";
     if (!environment.connected) return "disconnected";
-    if (registration.num_steps > 0 && state.step >= registration.num_steps) return "num_steps";
-    if (isEvaluationDue(parts, environment)) {
+    if (hasAllSteps(registration, state.step)) return lastEvaluation(parts, environment, now);
+    if (evaluationState(parts, environment) === "due") {
       const endpoint = endpoints.choose(1, "evaluate", now);
       if (endpoint !== null) return { kind: "evaluate", endpoint };
     }
@@ -158,6 +160,28 @@ export class Grants {
 }
 
 /**
+ * What there is after the last step: no training, but the evaluation that is due, once the policy that is to be evaluated has
+ * been made. "num_steps" lets the environment go. That is the answer too where nobody knows that waiting would end: when no
+ * trainer holds the batches that are yet to be learned from, or no endpoint is known. The evaluation stays due then, for when
+ * the environment asks again.
+ */
+function lastEvaluation(
+  parts: RolloutParts,
+  environment: Environment,
+  now: number,
+): { kind: "evaluate"; endpoint: Endpoint } | Refusal {
+  const { batches, endpoints } = parts;
+  const evaluation = evaluationState(parts, environment);
+  if (evaluation === "under_way") return "evaluating";
+  if (evaluation === null) return "num_steps";
+  const unlearned = batches.unlearned(now);
+  if (unlearned !== null) return unlearned === "held" ? "last_batch" : "num_steps";
+  const endpoint = endpoints.choose(1, "evaluate", now);
+  if (endpoint !== null) return { kind: "evaluate", endpoint };
+  return endpoints.count === 0 ? "num_steps" : endpoints.why(now);
+}
+
+/**
  * Without this a run that filled before an environment with a floor came would wedge (P2): no batch without its groups, no
  * groups without room, no room without a batch. As soon as it holds what its floor asks for, or may make it, the floor counts.
  */
@@ -174,14 +198,6 @@ function draw({ waitingItems }: RolloutParts, environment: Environment) {
   const item = environment.nextItem;
   environment.nextItem += 1;
   return { item, backlog: null, seed: seedOf(environment.id, item), attempt: 1 };
-}
-
-/** A multiple of `steps_per_eval` was crossed and nobody has evaluated since, or the lease to do so was lost. */
-function isEvaluationDue(parts: RolloutParts, environment: Environment): boolean {
-  const { stepsPerEval } = environment.leasing;
-  if (stepsPerEval === 0 || parts.leases.isEvaluating(environment.id)) return false;
-  if (environment.lostEvaluations > 0) return true;
-  return Math.floor(parts.state.step / stepsPerEval) > Math.floor(environment.evaluatedThrough / stepsPerEval);
 }
 
 function evaluationOf(environment: Environment, step: number) {

@@ -1,3 +1,4 @@
+import type { Batches } from "../batches.ts";
 import type { Environments } from "../environments.ts";
 import type { HandOutRecord } from "../hand-out-record.ts";
 import type { Queue } from "../queue.ts";
@@ -14,6 +15,7 @@ import { WaitingItems } from "./waiting-items.ts";
 export interface RolloutParts {
   readonly state: RunState;
   readonly queue: Queue;
+  readonly batches: Batches;
   readonly environments: Environments;
   readonly leases: Leases;
   readonly endpoints: Endpoints;

@@ -1,5 +1,6 @@
 import type { CommittedGroup, Verdict } from "../../payloads.ts";
 import type { Environment } from "../environments.ts";
+import { hasAllSteps } from "../registration.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { repeated } from "../verdicts.ts";
 import { type Served, Waiters } from "../waiters.ts";
@@ -61,9 +62,7 @@ export class Rollouts {
       this.#host.wakeTrainers();
       for (const { answer } of this.#serve([request])) return answer;
     }
-    const nothing = this.#nothing(request);
-    if (nothing.status === "finished" || waitMs <= 0) return nothing;
-    return this.#waiters.wait(request, waitMs);
+    return waitMs > 0 ? this.#waiters.wait(request, waitMs) : this.#nothing(request);
   }
 
   /**
@@ -268,6 +267,13 @@ export class Rollouts {
       const given = leases.flatMap((lease) => give(parts, lease) ?? []);
       const answer = { status: "leased", reason: null, message: "", step: parts.state.step, leases: given } as const;
       yield { request, answer };
+    }
+    const { registration, step } = parts.state;
+    if (registration === null || !hasAllSteps(registration, step)) return;
+    // Nothing comes any more for those who have evaluated.
+    for (const request of requests) {
+      const answer = granted.has(request) ? null : this.#nothing(request);
+      if (answer?.status === "finished") yield { request, answer };
     }
   }
 

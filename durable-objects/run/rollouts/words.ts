@@ -1,5 +1,6 @@
 import type { Environment } from "../environments.ts";
-import { admissionLimit } from "../registration.ts";
+import { admissionLimit, hasAllSteps } from "../registration.ts";
+import { evaluationState } from "./due-evaluations.ts";
 import type { Refusal } from "./grants.ts";
 import { type RolloutParts, totalSequences } from "./parts.ts";
 
@@ -13,11 +14,15 @@ export function refusalInWords(refusal: Refusal, parts: RolloutParts, environmen
     case "no_trainer":
       return "no trainer has registered: call POST /register with a batch_size";
     case "num_steps":
-      return `the run has reached step ${step} of its num_steps ${registration?.num_steps}`;
+      return `the run has reached step ${step} of its num_steps ${registration?.num_steps}${unmade(parts, environment)}`;
     case "disconnected":
       return `environment ${environment.wandbName} is disconnected: register it again`;
     case "evaluating":
-      return `environment ${environment.wandbName} evaluates, and its training waits meanwhile`;
+      return registration !== null && hasAllSteps(registration, step)
+        ? `environment ${environment.wandbName} evaluates after step ${step}, the last one`
+        : `environment ${environment.wandbName} evaluates, and its training waits meanwhile`;
+    case "last_batch":
+      return `a trainer holds a batch of the run's last steps: the last evaluation waits until it is acknowledged, or its lease ends`;
     case "admission":
       return (
         `${totalSequences(parts)} sequences are queued and leased, of at most ${limit} ` +
@@ -35,4 +40,13 @@ export function refusalInWords(refusal: Refusal, parts: RolloutParts, environmen
     case "endpoints_busy":
       return "all inference endpoints have as many completions in flight as they take: see GET /policy";
   }
+}
+
+/** What has become of an evaluation that is due when the run has all its steps. */
+function unmade(parts: RolloutParts, environment: Environment): string {
+  if (evaluationState(parts, environment) !== "due") return "";
+  const evaluation = `; the last evaluation of ${environment.wandbName} is due, but`;
+  return parts.endpoints.count === 0
+    ? `${evaluation} no inference endpoint is known: the trainer names them with POST /policy`
+    : `${evaluation} batches of the last steps are yet to be acknowledged, and no trainer holds them`;
 }

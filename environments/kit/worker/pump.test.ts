@@ -98,6 +98,21 @@ describe("the pump", () => {
     expect(seconds()).toBeLessThan(5);
   });
 
+  test("of a run that reached its last step stays until the last evaluation has ended", async () => {
+    const { run, batches, log, pump } = setUp();
+    run.trainer = "finished";
+    const lease = run.open({ kind: "evaluate", item: null });
+    run.waiting.push(lease);
+    run.intercept = (path, request) => {
+      if (path === "/leases" && request === 4) run.lease(lease.lease_id).outcome = "evaluated";
+      return null;
+    };
+    await pump();
+    expect(batches.flat()).toMatchObject([{ body: { lease: { kind: "evaluate" } } }]);
+    expect(run.requests).toEqual(["POST /register-env", ...Array(4).fill("POST /leases"), "POST /disconnect-env"]);
+    expect(log.map(({ reason }) => reason)).toEqual(["evaluating", "num_steps"]);
+  });
+
   test.each<[string, () => Response, string, string]>([
     ["a token is needed", () => Response.json({ detail: "none" }, { status: 401 }), "status_401", "LACHESIS_TOKEN"],
     [

@@ -137,8 +137,12 @@ export class FakeRun {
   #giveLeases({ count, key }: ReturnType<typeof leasesBody.parse>): Response {
     this.keys.add(key);
     const leases = this.waiting.splice(0, count);
-    const status = this.trainer === "finished" ? "finished" : leases.length > 0 ? "leased" : "none";
-    const reason = { finished: "num_steps", leased: null, none: "admission" }[status];
+    const isEvaluating = [...this.leases.values()].some(
+      (kept) => kept.lease.kind === "evaluate" && kept.outcome === "open",
+    );
+    const isOver = this.trainer === "finished" && !isEvaluating;
+    const status = leases.length > 0 ? "leased" : isOver ? "finished" : "none";
+    const reason = { finished: "num_steps", leased: null, none: isEvaluating ? "evaluating" : "admission" }[status];
     return Response.json({ status, reason, message: "", step: 0, leases });
   }
 
