@@ -13,6 +13,8 @@ export type LoopEvent =
   | { readonly event: "away"; readonly message: string; readonly retry_in_seconds: number }
   | { readonly event: "back"; readonly away_seconds: number }
   | { readonly event: "failed"; readonly batch: number; readonly step: number; readonly message: string }
+  /** All steps are done, and these environments evaluate the policy. */
+  | { readonly event: "evaluating"; readonly environments: readonly string[] }
   | StepEvent
   | FinishedEvent;
 
@@ -79,6 +81,8 @@ export function eventText(event: LoopEvent): string {
       return `the server is back after ${event.away_seconds.toFixed(1)} s`;
     case "failed":
       return `step ${event.step} failed, batch ${event.batch} was given back: ${event.message}`;
+    case "evaluating":
+      return `all steps are done; the policy is served until ${event.environments.join(", ")} has evaluated it`;
     case "step": {
       const staleness = event.staleness === null ? "" : ` | staleness ${event.staleness.toFixed(1)}`;
       return `step ${event.step} | reward ${event.reward_mean.toFixed(3)} | loss ${event.loss.toFixed(4)}${staleness} | ${event.seconds.toFixed(2)} s`;

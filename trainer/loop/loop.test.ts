@@ -53,6 +53,14 @@ async function undisturbed(steps = STEPS): Promise<number> {
   return learner.weight;
 }
 
+/** A run that is as the first one was. */
+async function replaced(former: FakeRun): Promise<FakeRun> {
+  await former.stop();
+  const other = new FakeRun(fakeBatches(STEPS));
+  await other.start();
+  return other;
+}
+
 function has<K extends LoopEvent["event"]>(events: readonly LoopEvent[], name: K): boolean {
   return events.some(({ event }) => event === name);
 }
@@ -79,6 +87,39 @@ test("a batch is learned from, its step published as policy version, then it is 
   expect(run.acks[1]?.metrics).not.toHaveProperty("odd");
   expect(events.at(-2)).toMatchObject({ event: "step", step: 2, batch: 2, staleness: 1, seconds: expect.any(Number) });
   expect(events.at(-1)).toMatchObject({ event: "finished", steps: 2 });
+});
+
+test.each([
+  { evaluations: [null], looks: 1 },
+  { evaluations: ["silent"], looks: 1 },
+  { evaluations: ["due", "under_way", "under_way", null], looks: 4 },
+] as const)(
+  "after the last step it serves the policy until the environments have evaluated it: $evaluations",
+  async ({ evaluations, looks }) => {
+    run.evaluations = evaluations;
+    const { events, onEvent } = recorder();
+    await train(options({ onEvent, patience: { every: 1, longest: 20_000 } }));
+    expect(run.looks).toBe(looks);
+    expect(run.calls.at(-1)).toBe(`ack ${STEPS}`);
+    const told = events.filter(({ event }) => event === "evaluating");
+    expect(told).toEqual(looks > 1 ? [{ event: "evaluating", environments: ["math_0"] }] : []);
+    expect(events.at(-1)).toMatchObject({ event: "finished" });
+  },
+);
+
+test("an evaluation that doesn't end keeps it for a while, or until it is told to stop", async () => {
+  run.evaluations = ["under_way"];
+  await train(options({ patience: { every: 1, longest: 20 } }));
+  const controller = new AbortController();
+  const { events, onEvent } = recorder();
+  const stop = (event: LoopEvent) => {
+    onEvent(event);
+    if (event.event === "evaluating") controller.abort();
+  };
+  run = await replaced(run);
+  run.evaluations = ["under_way"];
+  await train(options({ onEvent: stop, signal: controller.signal, checkpoints: null }));
+  expect(events.map(({ event }) => event).slice(-2)).toEqual(["evaluating", "finished"]);
 });
 
 test("a batch that can't be learned from is given back, and taken again", async () => {

@@ -8,6 +8,7 @@ import {
 import { BACKOFF, type Backoff, untilThere } from "./away.ts";
 import { assertFits, loadCheckpoint, type Settings, saveCheckpoint } from "./checkpoint.ts";
 import { type LoopEvent, trend } from "./events.ts";
+import { lastEvaluations, PATIENCE, type Patience } from "./last-evaluations.ts";
 import type { Learner, Metrics } from "./learner.ts";
 import { stalenessOf } from "./staleness.ts";
 
@@ -43,11 +44,14 @@ export interface LoopOptions {
   /** Ends the loop, after a checkpoint. */
   readonly signal?: AbortSignal;
   readonly backoff?: Backoff;
+  /** With evaluations that are under way after the last step: the policy is served as long as the loop goes on. */
+  readonly patience?: Patience;
 }
 
 /**
  * Trains on a run's batches, one after the other, until it has `steps` steps. Each batch is leased, learned from, then
- * acknowledged; the policy version published in between is the batch's step.
+ * acknowledged; the policy version published in between is the batch's step. After the last one it waits for the environments
+ * that evaluate the final policy.
  * @throws CheckpointError when the checkpoint was made with other settings; ClientError when the server refuses, by a wrong
  * token for instance; the learner's error when a batch can't be learned from; the signal's reason.
  */
@@ -78,7 +82,7 @@ class Loop {
   }
 
   async run(): Promise<void> {
-    const { steps, onEvent, signal } = this.#options;
+    const { client, steps, onEvent, signal, patience = PATIENCE } = this.#options;
     this.#resume();
     if (this.#step < steps) {
       try {
@@ -92,6 +96,8 @@ class Loop {
         this.#save();
         if (signal?.aborted === true) onEvent({ event: "stopped", ...this.#summary() });
       }
+      const onWaiting = (environments: readonly string[]) => onEvent({ event: "evaluating", environments });
+      await lastEvaluations(client, onWaiting, patience, signal);
     }
     onEvent({ event: "finished", ...this.#summary() });
   }

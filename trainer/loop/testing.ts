@@ -14,6 +14,9 @@ export class FakeRun {
   registrations: Record<string, unknown>[] = [];
   /** The step that /status tells; null for that of the last batch that is done. */
   step: number | null = null;
+  /** How its one environment stands at each look at `/environments`; the last one stays. */
+  evaluations: readonly ("due" | "under_way" | "silent" | null)[] = [null];
+  looks = 0;
   /** Called with each call; what it returns is answered instead. */
   interfere: (call: string) => number | undefined = () => undefined;
   /** The step of a batch, by its id. */
@@ -58,6 +61,10 @@ export class FakeRun {
     const body: unknown = text === "" ? {} : JSON.parse(text);
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     if (path === "/status") return { status: 200, body: statusOf(this.step ?? Math.max(0, ...this.#done)) };
+    if (path === "/environments") {
+      const stands = this.evaluations[Math.min(this.looks++, this.evaluations.length - 1)] ?? null;
+      return { status: 200, body: { environments: [environmentThat(stands)] } };
+    }
     const change = /^\/batches\/(\d+)\/(ack|release)$/.exec(path);
     const next = this.#batches.findIndex((_, index) => !this.#done.has(index + 1)) + 1;
     const call =
@@ -98,6 +105,15 @@ function statusOf(step: number) {
     received_groups: 0,
     environments: { connected: 0, alive: 0 },
     admission: { limit_sequences: null, held_sequences: 0, leased_sequences: 0, open_leases: 0 },
+  };
+}
+
+function environmentThat(stands: "due" | "under_way" | "silent" | null) {
+  return {
+    ...{ env_id: 0, name: "math_0", connected: true, alive: stands === "due", last_heard_seconds: 0, weight: 1 },
+    ...{ floor: null, group_size: 8, queued_sequences: 0, leased_sequences: 0, next_item: 0, backlog_items: 0 },
+    ...{ outcomes: {}, handed_out_groups: 0, handed_out_sequences: 0, share: 0, staleness: {} },
+    evaluation: stands === "silent" ? "due" : stands,
   };
 }
 
