@@ -1,4 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { type MockInstance, vi } from "vitest";
+import { z } from "zod";
 import { ROWS_PER_PAYLOAD } from "./payloads.ts";
 import type { Registration } from "./run/registration.ts";
 
@@ -70,4 +72,17 @@ export async function openUpload(shard: ShardStub) {
 /** Lets an object's alarm do what is due now. What is due later sets it again, so it is never done for good. */
 export async function runAlarms(stub: RunStub | ShardStub): Promise<void> {
   for (let round = 0; round < 5; round++) await runDurableObjectAlarm(stub);
+}
+
+const entry = z.looseObject({ run: z.string(), event: z.string() });
+
+/** What the log was told of a run. Objects of other tests may be at work too, by an alarm of theirs. */
+export function toldOf(run: RunStub, log: MockInstance<typeof console.warn>): z.infer<typeof entry>[] {
+  const entries = log.mock.calls.flatMap(([fields]) => entry.safeParse(fields).data ?? []);
+  return entries.filter((told) => told.run === run.name);
+}
+
+/** The clock goes on: the objects' too, as tests and they share one isolate. Call `vi.useFakeTimers({ toFake: ["Date"] })` first. */
+export function later(milliseconds: number): void {
+  vi.setSystemTime(Date.now() + milliseconds);
 }

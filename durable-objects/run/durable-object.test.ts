@@ -1,7 +1,11 @@
 import { evictDurableObject } from "cloudflare:test";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Commit, CommittedGroup } from "../payloads.ts";
 import { freshRun, PLAIN, REGISTRATION, type RunStub } from "../testing.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 function group(payload: number, sequences = 2, environment: number | null = null): CommittedGroup {
   return { environment, sequences, tokens: sequences, ...PLAIN, payload, rows: 1, bytes: 10 };
@@ -129,6 +133,7 @@ test.each([
 });
 
 test("explains a floor that isn't met, by the environment's name and when it was last heard", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
   const { run } = freshRun();
   await run.register(REGISTRATION);
   await run.registerEnvironment({ ...environment, groupSize: 2, floor: 0.5 });

@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import type { SmallGroup } from "../payload-shard/durable-object.ts";
-import { freshRun, PLAIN, payloadsOf, REGISTRATION, type RunStub, runAlarms } from "../testing.ts";
+import { freshRun, later, PLAIN, payloadsOf, REGISTRATION, type RunStub, runAlarms, toldOf } from "../testing.ts";
 
 /** What becomes of floors, batches and payloads as time goes by and objects come and go. */
 
@@ -15,11 +15,6 @@ function small(text: string, sequences = 2, environment: number | null = null): 
 async function take(run: RunStub): Promise<number | string> {
   using taken = await run.takeBatch(0);
   return taken.status === "batch" ? taken.batch.id : taken.status;
-}
-
-/** Tests and objects share one isolate, so a mocked clock is the objects' too. */
-function later(milliseconds: number): void {
-  vi.setSystemTime(Date.now() + milliseconds);
 }
 
 afterEach(() => {
@@ -163,9 +158,7 @@ test("a run whose trainers ask in vain is flagged after a minute, with the reaso
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   await runDurableObjectAlarm(run);
   await runDurableObjectAlarm(run);
-  expect(warned.mock.calls.flat()).toMatchObject([
-    { message: expect.stringContaining("asked in vain"), stalled: true },
-  ]);
+  expect(toldOf(run, warned)).toMatchObject([{ message: expect.stringContaining("asked in vain"), stalled: true }]);
   warned.mockRestore();
   await shard.submit([small("b")]);
   expect(await take(run)).toBe(1);

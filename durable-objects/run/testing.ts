@@ -1,6 +1,7 @@
-import { vi } from "vitest";
 import type { SmallGroup } from "../payload-shard/durable-object.ts";
 import { freshRun, PLAIN, REGISTRATION, type RunStub, type ShardStub } from "../testing.ts";
+
+export { later, toldOf } from "../testing.ts";
 
 /** A group of two sequences, whose row is the text. */
 export function group(text: string, change: Partial<SmallGroup> = {}): SmallGroup {
@@ -48,8 +49,3 @@ export async function handOut(run: RunStub, shard: ShardStub, batches: number): 
 
 /** An ack that says nothing. */
 export const ACK = { step: null, metrics: {}, trainer: null, hold: null };
-
-/** The clock goes on. Call `vi.useFakeTimers({ toFake: ["Date"] })` first. */
-export function later(milliseconds: number): void {
-  vi.setSystemTime(Date.now() + milliseconds);
-}

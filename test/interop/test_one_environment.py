@@ -9,7 +9,7 @@ from support.groups import identities
 from support.servers import Run
 from support.tap import Tap
 from support.trainer import Trainer
-from support.waiting import wait_until
+from support.waiting import STARTS_WITHIN_SECONDS, wait_until
 
 GZIP_FROM_BYTES = 1024
 
@@ -34,7 +34,7 @@ def test_environment_connects_directly_and_ends_by_itself(
 
     trainer.read(6)
 
-    assert environment.process.wait(timeout=30) == 0
+    assert environment.process.wait(timeout=60) == 0
     assert identities(trainer.groups) == identities(environment.groups())
 
 
@@ -59,7 +59,7 @@ def test_environment_that_comes_first_waits_for_the_trainer(
         environment.process.require_alive()
         return bool(tap.exchanges("/register-env"))
 
-    wait_until(told_to_wait, "the environment to ask for its registration", 60)
+    wait_until(told_to_wait, "the environment to ask for its registration", STARTS_WITHIN_SECONDS)
     assert all(e.answer["status"] != "success" for e in tap.exchanges("/register-env"))
     trainer = Trainer(run.url("trainer"), batch_size=8)
     trainer.register()

@@ -55,7 +55,7 @@ def test_nothing_is_lost_or_repeated(
 
     # Then with a full queue and nobody reading: what lies in it must be there afterwards.
     loop.pause()
-    full = wait_until(lambda: steady_queues(tap), "both queues to stop growing", 30)
+    full = wait_until(lambda: steady_queues(tap), "both queues to stop growing")
     polls_before = polls(tap)
     own_lachesis.kill()
     own_lachesis.start()
@@ -146,7 +146,7 @@ def drain(run: Run, trainer: Trainer, received: list[Group]) -> list[Group]:
 
     # What has not come out by then is counted and named by `check_deliveries`.
     with suppress(TimeoutError):
-        wait_until(drained, "every received group to be delivered", 30)
+        wait_until(drained, "every received group to be delivered")
     return fillers
 
 

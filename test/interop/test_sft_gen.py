@@ -10,7 +10,7 @@ import requests
 from support.environment import OFFLINE
 from support.processes import Child
 from support.servers import Run
-from support.waiting import wait_until
+from support.waiting import STARTS_WITHIN_SECONDS, wait_until
 
 
 def test_sft_gen_writes_what_was_sent(run: Run, tokenizer: Path, tmp_path: Path) -> None:
@@ -24,15 +24,15 @@ def test_sft_gen_writes_what_was_sent(run: Run, tokenizer: Path, tmp_path: Path)
 
         def registered() -> bool:
             sft_gen.require_alive()
-            return requests.get(run.url("trainer") + "/info", timeout=2).json()["batch_size"] == 8
+            return requests.get(run.url("trainer") + "/info", timeout=10).json()["batch_size"] == 8
 
-        wait_until(registered, "atropos-sft-gen to register", 60)
+        wait_until(registered, "atropos-sft-gen to register", STARTS_WITHIN_SECONDS)
         for item in range(4):
             tokens = [[10, 20 + item, 30 + item], [10, 20 + item, 40 + item]]
             group = {"tokens": tokens, "masks": tokens, "scores": [1.0, 0.5]}
             answer = requests.post(run.url("environment") + "/scored_data", json=group, timeout=10)
             assert answer.json() == {"status": "received"}, answer.text
-        assert sft_gen.wait(timeout=30) == 0, sft_gen.log_tail()
+        assert sft_gen.wait(timeout=60) == 0, sft_gen.log_tail()
     finally:
         sft_gen.kill()
 

@@ -11,7 +11,7 @@ from support.groups import identities
 from support.servers import Run
 from support.tap import Tap
 from support.trainer import Trainer
-from support.waiting import wait_until
+from support.waiting import STARTS_WITHIN_SECONDS, wait_until
 
 GROUPS = {"alpha": 3, "beta": 6}
 GROUP_SIZES = {"alpha": 4, "beta": 2}
@@ -49,7 +49,7 @@ def test_each_environment_sees_its_own_status(
         polls = {name: tap.exchanges("/status-env") for name, tap in taps.items()}
         return {name: seen[-1].answer["self_queue_size"] if seen else -1 for name, seen in polls.items()}
 
-    wait_until(lambda: own_queues() == GROUPS, f"self_queue_size to be {GROUPS}", 60)
+    wait_until(lambda: own_queues() == GROUPS, f"self_queue_size to be {GROUPS}", STARTS_WITHIN_SECONDS)
     assert trainer.poll()
 
     env_ids = {name: tap.exchanges("/register-env")[-1].answer["env_id"] for name, tap in taps.items()}
@@ -59,7 +59,7 @@ def test_each_environment_sees_its_own_status(
     assert identities(trainer.groups) == identities(sent)
 
     # Their loops go on, and each of them sees that its groups have gone and that a step was taken.
-    wait_until(lambda: set(own_queues().values()) == {0}, "both queues to be empty", 15)
+    wait_until(lambda: set(own_queues().values()) == {0}, "both queues to be empty")
     for tap in taps.values():
         polls = tap.exchanges("/status-env")
         assert {poll.status for poll in polls} == {200}

@@ -66,7 +66,7 @@ test("queue consumers killed in the middle of groups, one endpoint that fails ha
     if (kills === 0) await expect.poll(() => isHealthy(hanging.url)).toBe(false);
     kills += 1;
     // Groups are under way at the endpoint that answers.
-    await expect.poll(() => good.open, { interval: 5 }).toBeGreaterThan(0);
+    await expect.poll(() => good.open, { interval: 5, timeout: LONGEST_LEASE_MS }).toBeGreaterThan(0);
     await server.kill();
     await server.start();
   });

@@ -48,7 +48,7 @@ export class Command {
   }
 
   /** Resolves once the text stands in what it printed. */
-  async prints(text: string, withinMs = 60_000): Promise<void> {
+  async prints(text: string, withinMs = 300_000): Promise<void> {
     const deadline = Date.now() + withinMs;
     while (!this.output.includes(text)) {
       if (this.#child.exitCode !== null || Date.now() > deadline) {

@@ -1,10 +1,11 @@
-import { vi } from "vitest";
 import type { SmallGroup } from "../../payload-shard/durable-object.ts";
 import { freshRun, PLAIN, REGISTRATION, type RunStub } from "../../testing.ts";
 import type { NewEnvironment } from "../environments.ts";
 import { DEFAULT_LEASING, type Leasing } from "../leasing.ts";
 
 /** What tests of rollout leases share. */
+
+export { later, toldOf } from "../../testing.ts";
 
 export const ENDPOINT = {
   url: "http://gpu-0",
@@ -53,10 +54,6 @@ export async function only(run: RunStub, id = 0) {
   const [first] = await leased(run, 1, id);
   if (first === undefined) throw new Error("no lease was given");
   return first;
-}
-
-export function later(milliseconds: number): void {
-  vi.setSystemTime(Date.now() + milliseconds);
 }
 
 export async function take(run: RunStub, leaseMs = 0): Promise<number | string> {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from .processes import LOOPBACK_ENV, Child, free_port
-from .waiting import wait_until
+from .waiting import STARTS_WITHIN_SECONDS, wait_until
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 NODE = os.environ.get("LACHESIS_NODE", str(REPOSITORY / "node_modules" / ".bin" / "node"))
@@ -106,7 +106,7 @@ class Lachesis:
             printed = self._child.log_text()[already_printed:]
             return f":{self.port}" in printed and accepts_connections(self.port)
 
-        wait_until(ready, "Lachesis to print its URL", 60)
+        wait_until(ready, "Lachesis to print its URL", STARTS_WITHIN_SECONDS)
 
 
 class Stock:
@@ -127,7 +127,7 @@ class Stock:
             self._child.require_alive()
             return accepts_connections(self.port)
 
-        wait_until(ready, "the stock server to listen", 60)
+        wait_until(ready, "the stock server to listen", STARTS_WITHIN_SECONDS)
 
     def stop(self) -> None:
         self._child.stop()

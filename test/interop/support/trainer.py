@@ -9,7 +9,7 @@ from typing import Any
 import requests
 
 from .groups import Group, check_trainable, sequences
-from .waiting import wait_until
+from .waiting import STARTS_WITHIN_SECONDS, wait_until
 
 ATTEMPTS = 5
 POLL_SECONDS = 0.1
@@ -76,7 +76,7 @@ class Trainer:
         self.batches.append(batch)
         return True
 
-    def read(self, batches: int, timeout: float = 60.0) -> None:
+    def read(self, batches: int, timeout: float = STARTS_WITHIN_SECONDS) -> None:
         """Poll until so many batches have been read in all."""
 
         def enough() -> bool:
@@ -134,7 +134,7 @@ class TrainerLoop:
         if self.failure is not None:
             raise self.failure
 
-    def wait_for_batches(self, batches: int, timeout: float = 60.0) -> None:
+    def wait_for_batches(self, batches: int, timeout: float = STARTS_WITHIN_SECONDS) -> None:
         def enough() -> bool:
             self.check()
             return len(self.trainer.batches) >= batches

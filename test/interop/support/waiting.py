@@ -8,11 +8,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+STARTS_WITHIN_SECONDS = 180.0
+"""For what waits for stock processes to start: they import more than a busy machine reads in a minute."""
+
 
 def wait_until(
     condition: Callable[[], T],
     what: str,
-    timeout: float = 30.0,
+    timeout: float = 60.0,
     interval: float = 0.05,
 ) -> T:
     """Poll `condition` until it returns something true, and return that.
