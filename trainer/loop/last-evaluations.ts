@@ -2,38 +2,58 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../src/client/client.ts";
 import { isAway } from "./away.ts";
 
-/** How often to look, and for how long at most, in milliseconds. */
+/** How long to wait for what, in milliseconds. */
 export interface Patience {
+  /** Between two looks. */
   readonly every: number;
+  /** In all. */
   readonly longest: number;
+  /** For an environment that has to evaluate and isn't heard of. */
+  readonly silence: number;
+  /** For a server that is away. */
+  readonly away: number;
 }
 
-/** As long as a lease of an environment lasts that doesn't say otherwise. */
-export const PATIENCE: Patience = { every: 1_000, longest: 600_000 };
+/**
+ * A lease lasts ten minutes if an environment doesn't say otherwise, and an environment that is started every minute and was told
+ * that there is nothing to do comes back with the next one.
+ */
+export const PATIENCE: Patience = { every: 1_000, longest: 600_000, silence: 90_000, away: 30_000 };
+
+export interface LastEvaluationEvents {
+  /** Told once, with the names of the environments that are waited for. */
+  readonly onWaiting: (environments: readonly string[]) => void;
+  readonly onAway: (message: string, retryInSeconds: number) => void;
+}
 
 /**
  * Resolves when no environment evaluates any more, or is about to; when that takes too long, when it can't be found out, or when
- * the signal is aborted. An environment that isn't alive will not begin. `onWaiting` is told once which ones are waited for.
+ * the signal is aborted.
  */
 export async function lastEvaluations(
   client: Pick<Client, "environments">,
-  onWaiting: (environments: readonly string[]) => void,
-  { every, longest }: Patience,
+  { onWaiting, onAway }: LastEvaluationEvents,
+  { every, longest, silence, away }: Patience,
   signal?: AbortSignal,
 ): Promise<void> {
   const until = performance.now() + longest;
+  let awaySince: number | null = null;
   let isTold = false;
   while (signal?.aborted !== true && performance.now() < until) {
     try {
       const { environments } = await client.environments();
+      awaySince = null;
       const evaluating = environments.filter(
-        ({ evaluation, alive }) => evaluation === "under_way" || (evaluation === "due" && alive),
+        ({ evaluation, last_heard_seconds }) =>
+          evaluation === "under_way" || (evaluation === "due" && last_heard_seconds * 1000 < silence),
       );
       if (evaluating.length === 0) return;
       if (!isTold) onWaiting(evaluating.map(({ name }) => name));
       isTold = true;
     } catch (error) {
-      if (!isAway(error)) return;
+      awaySince ??= performance.now();
+      if (!isAway(error) || performance.now() - awaySince > away) return;
+      onAway(error instanceof Error ? error.message : String(error), every / 1000);
     }
     await sleep(every, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Client } from "../../src/client/client.ts";
 import { CheckpointError, checkpointPath, loadCheckpoint } from "./checkpoint.ts";
 import type { LoopEvent } from "./events.ts";
+import { PATIENCE } from "./last-evaluations.ts";
 import { type LoopOptions, train } from "./loop.ts";
 import { FakeLearner, FakeRun, fakeBatches, recorder } from "./testing.ts";
 
@@ -91,14 +92,15 @@ test("a batch is learned from, its step published as policy version, then it is 
 
 test.each([
   { evaluations: [null], looks: 1 },
-  { evaluations: ["silent"], looks: 1 },
+  { evaluations: ["due and gone"], looks: 1 },
+  { evaluations: ["due and just gone", "due", "under_way", null], looks: 4 },
   { evaluations: ["due", "under_way", "under_way", null], looks: 4 },
 ] as const)(
   "after the last step it serves the policy until the environments have evaluated it: $evaluations",
   async ({ evaluations, looks }) => {
     run.evaluations = evaluations;
     const { events, onEvent } = recorder();
-    await train(options({ onEvent, patience: { every: 1, longest: 20_000 } }));
+    await train(options({ onEvent, patience: { ...PATIENCE, every: 1 } }));
     expect(run.looks).toBe(looks);
     expect(run.calls.at(-1)).toBe(`ack ${STEPS}`);
     const told = events.filter(({ event }) => event === "evaluating");
@@ -109,7 +111,8 @@ test.each([
 
 test("an evaluation that doesn't end keeps it for a while, or until it is told to stop", async () => {
   run.evaluations = ["under_way"];
-  await train(options({ patience: { every: 1, longest: 20 } }));
+  await train(options({ patience: { ...PATIENCE, every: 1, longest: 20 } }));
+  expect(run.looks).toBeGreaterThan(1);
   const controller = new AbortController();
   const { events, onEvent } = recorder();
   const stop = (event: LoopEvent) => {
@@ -120,6 +123,28 @@ test("an evaluation that doesn't end keeps it for a while, or until it is told t
   run.evaluations = ["under_way"];
   await train(options({ onEvent: stop, signal: controller.signal, checkpoints: null }));
   expect(events.map(({ event }) => event).slice(-2)).toEqual(["evaluating", "finished"]);
+});
+
+test("a server that goes away after the last step is waited for a while, and that is told", async () => {
+  const { events, onEvent } = recorder();
+  const stop = (event: LoopEvent) => {
+    onEvent(event);
+    if (event.event === "evaluating") void run.stop();
+  };
+  run.evaluations = ["under_way"];
+  await train(options({ onEvent: stop, patience: { ...PATIENCE, every: 1, away: 20 } }));
+  const names = events.map(({ event }) => event);
+  expect(new Set(names.slice(names.indexOf("evaluating")))).toEqual(new Set(["evaluating", "away", "finished"]));
+});
+
+test("a batch that can't be learned from, and isn't this trainer's any more, is let go", async () => {
+  const learner = new FakeLearner();
+  learner.failures = 1;
+  run.interfere = (call) => (call === "release 1" ? 409 : undefined);
+  const { events, onEvent } = recorder();
+  await train(options({ learner, onEvent }));
+  expect(events.slice(1, 3)).toMatchObject([{ event: "notice" }, { event: "failed", batch: 1 }]);
+  expect(learner.weight).toBe(await undisturbed());
 });
 
 test("a batch that can't be learned from is given back, and taken again", async () => {

@@ -83,6 +83,7 @@ class Loop {
 
   async run(): Promise<void> {
     const { client, steps, onEvent, signal, patience = PATIENCE } = this.#options;
+    const onWaiting = (environments: readonly string[]) => onEvent({ event: "evaluating", environments });
     this.#resume();
     if (this.#step < steps) {
       try {
@@ -96,8 +97,7 @@ class Loop {
         this.#save();
         if (signal?.aborted === true) onEvent({ event: "stopped", ...this.#summary() });
       }
-      const onWaiting = (environments: readonly string[]) => onEvent({ event: "evaluating", environments });
-      await lastEvaluations(client, onWaiting, patience, signal);
+      await lastEvaluations(client, { onWaiting, onAway: this.#onAway }, patience, signal);
     }
     onEvent({ event: "finished", ...this.#summary() });
   }
@@ -194,7 +194,7 @@ class Loop {
     try {
       metrics = await learner.learn(batch.groups, batch.step);
     } catch (error) {
-      await this.#reach(() => client.release(batch.id, { hold: batch.hold }));
+      await this.#release(batch);
       const message = error instanceof Error ? error.message : String(error);
       onEvent({ event: "failed", batch: batch.id, step: batch.step, message });
       this.#failures += 1;
@@ -232,6 +232,17 @@ class Loop {
     this.#unsaved = 0;
   }
 
+  async #release({ id, hold }: LeasedBatch): Promise<void> {
+    const { client, onEvent } = this.#options;
+    try {
+      await this.#reach(() => client.release(id, { hold }));
+    } catch (error) {
+      // It isn't this trainer's any more: the run was reset meanwhile, or the lease ended.
+      if (!isConflict(error)) throw error;
+      onEvent({ event: "notice", message: error.message });
+    }
+  }
+
   async #acknowledge({ id, hold }: LeasedBatch, metrics: Record<string, number>): Promise<void> {
     const { client, onEvent } = this.#options;
     const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
@@ -244,12 +255,16 @@ class Loop {
     }
   }
 
+  readonly #onAway = (message: string, seconds: number) => {
+    this.#options.onEvent({ event: "away", message, retry_in_seconds: seconds });
+  };
+
   #reach<T>(request: () => Promise<T>): Promise<T> {
     const { onEvent, signal, backoff = BACKOFF } = this.#options;
     return untilThere(
       request,
       {
-        onAway: (message, seconds) => onEvent({ event: "away", message, retry_in_seconds: seconds }),
+        onAway: this.#onAway,
         onBack: (seconds) => onEvent({ event: "back", away_seconds: seconds }),
       },
       backoff,

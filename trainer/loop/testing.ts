@@ -15,7 +15,7 @@ export class FakeRun {
   /** The step that /status tells; null for that of the last batch that is done. */
   step: number | null = null;
   /** How its one environment stands at each look at `/environments`; the last one stays. */
-  evaluations: readonly ("due" | "under_way" | "silent" | null)[] = [null];
+  evaluations: readonly Stand[] = [null];
   looks = 0;
   /** Called with each call; what it returns is answered instead. */
   interfere: (call: string) => number | undefined = () => undefined;
@@ -108,12 +108,17 @@ function statusOf(step: number) {
   };
 }
 
-function environmentThat(stands: "due" | "under_way" | "silent" | null) {
+/** Its evaluation; one that has to evaluate may have been told to go, long ago or just now. */
+export type Stand = "due" | "under_way" | "due and gone" | "due and just gone" | null;
+
+function environmentThat(stands: Stand) {
+  const last_heard_seconds = stands === "due and gone" ? 91 : 5;
+  const alive = stands === "due" || stands === "under_way";
   return {
-    ...{ env_id: 0, name: "math_0", connected: true, alive: stands === "due", last_heard_seconds: 0, weight: 1 },
+    ...{ env_id: 0, name: "math_0", connected: true, alive, last_heard_seconds, weight: 1 },
     ...{ floor: null, group_size: 8, queued_sequences: 0, leased_sequences: 0, next_item: 0, backlog_items: 0 },
     ...{ outcomes: {}, handed_out_groups: 0, handed_out_sequences: 0, share: 0, staleness: {} },
-    evaluation: stands === "silent" ? "due" : stands,
+    evaluation: stands === null || stands === "under_way" ? stands : "due",
   };
 }
 
