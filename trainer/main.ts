@@ -81,7 +81,7 @@ async function main(options: TrainerOptions): Promise<void> {
 function explain(error: unknown, { url, run }: Pick<TrainerOptions, "url" | "run">): string | null {
   if (error instanceof CheckpointError) return error.message;
   if (!(error instanceof ClientError)) return null;
-  if (error.status >= 200 && error.status < 300) return `${url} is no server of this kind: ${error.message}`;
+  if (error.status >= 200 && error.status < 300) return `at ${url}: ${error.message}`;
   if (error.status !== 401 && error.status !== 403) return `${url} refused: ${error.message}`;
   return (
     `${url} doesn't let this trainer into the run ${run} (${error.message}): set LACHESIS_TOKEN to a token of role trainer, ` +
