@@ -114,7 +114,7 @@ export class BatchDesk {
     // Nothing has happened since then, so nothing goes back.
     if (step >= state.step) return null;
     const opened = this.#host.transaction(() => {
-      const ids = batches.rewind(step);
+      const ids = batches.rewind(step, Date.now());
       environmentStates.restore(step, state.registration?.save_checkpoint_interval ?? 0);
       if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
       // The last step's policy is made anew. Before that step others are still to be evaluated.

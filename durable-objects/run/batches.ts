@@ -25,7 +25,7 @@ export interface Hold {
   readonly ranks: readonly number[];
 }
 
-export const NO_HOLD: Hold = { leaseUntil: 0, trainer: null, worldSize: 1, ranks: [] };
+const NO_HOLD: Hold = { leaseUntil: 0, trainer: null, worldSize: 1, ranks: [] };
 
 export interface Batch extends Hold {
   readonly id: number;
@@ -35,6 +35,8 @@ export interface Batch extends Hold {
   readonly epoch: number;
   /** A rewind has opened it again, and nobody has got it since: an ack that comes now is of before. */
   readonly rewound: boolean;
+  /** When it was rewound, given back or left by a leased stream that broke, in Unix milliseconds; null once somebody has it. */
+  readonly leftAt: number | null;
 }
 
 /** A batch that was delivered and is kept for a while. */
@@ -61,6 +63,7 @@ type BatchRow = {
   ranks: string;
   epoch: number;
   rewound: number;
+  left_at: number | null;
 };
 
 /** Groups listed in one row: about 1 MB of JSON. */
@@ -81,6 +84,7 @@ export class Batches {
   #open: Map<number, Batch>;
   /** In the order of their ids. */
   #kept: KeptBatch[];
+  #endedAt = 0;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -93,18 +97,9 @@ export class Batches {
     return this.#open;
   }
 
-  /**
-   * Batches out of which a policy is yet to be made: "held" if a trainer has one under a lease, "left" if nobody has them, as
-   * they were given back or rewound or their lease is over; null for none. One that was only ever handed out without a lease
-   * doesn't count, for nobody says when it was learned from.
-   */
-  unlearned(now: number): "held" | "left" | null {
-    let unlearned: "left" | null = null;
-    for (const { leaseUntil, epoch } of this.#open.values()) {
-      if (leaseUntil > now) return "held";
-      if (leaseUntil > 0 || epoch > 0) unlearned = "left";
-    }
-    return unlearned;
+  /** When a batch was last delivered or acknowledged, in Unix milliseconds; 0 if none was since the object began. */
+  get endedAt(): number {
+    return this.#endedAt;
   }
 
   /** The lowest step from which on every batch is still there, given the run's. */
@@ -140,9 +135,10 @@ export class Batches {
   }
 
   /** Returns whether this changed anything: a second report of one delivery doesn't. */
-  delivered(id: number): boolean {
+  delivered(id: number, now: number): boolean {
     const batch = this.#open.get(id);
     if (batch === undefined) return false;
+    this.#endedAt = now;
     this.#open.delete(id);
     this.#sql.exec("UPDATE batch SET delivered = ? WHERE id = ?", KEPT, id);
     this.#kept.push({ id, step: batch.step, bytes: bytesOf(batch.groups) });
@@ -150,9 +146,14 @@ export class Batches {
     return true;
   }
 
-  /** Another hold on an open batch, or none. Returns the batch as it is now. */
+  /** Another hold on an open batch. Returns the batch as it is now. */
   hold(batch: Batch, hold: Hold): Batch {
-    return this.#update({ ...batch, ...hold, epoch: batch.epoch + 1, rewound: false });
+    return this.#update({ ...batch, ...hold, epoch: batch.epoch + 1, rewound: false, leftAt: null });
+  }
+
+  /** Nobody holds an open batch any more. Returns the batch as it is now. */
+  leave(batch: Batch, now: number): Batch {
+    return this.#update({ ...batch, ...NO_HOLD, epoch: batch.epoch + 1, rewound: false, leftAt: now });
   }
 
   /** The same hold, with other slices taken or a later end. Returns the batch as it is now. */
@@ -195,11 +196,12 @@ export class Batches {
    * Opens every batch after a step again, and returns their ids. Call it within a transaction, after {@link keptFrom} has said
    * that it can.
    */
-  rewind(step: number): number[] {
+  rewind(step: number, now: number): number[] {
     this.#sql.exec(
       `UPDATE batch SET delivered = ${OPEN}, lease_until = 0, trainer = NULL, world_size = 1, ranks = '[]',
-         epoch = epoch + 1, rewound = 1
+         epoch = epoch + 1, rewound = 1, left_at = ?
        WHERE step > ? AND delivered < ${LEAVING}`,
+      now,
       step,
     );
     this.#open = this.#readOpen();
@@ -223,13 +225,15 @@ export class Batches {
 
   #update(batch: Batch): Batch {
     this.#sql.exec(
-      "UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ?, epoch = ?, rewound = ? WHERE id = ?",
+      `UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ?, epoch = ?, rewound = ?, left_at = ?
+       WHERE id = ?`,
       batch.leaseUntil,
       batch.trainer,
       batch.worldSize,
       JSON.stringify(batch.ranks),
       batch.epoch,
       batch.rewound ? 1 : 0,
+      batch.leftAt,
       batch.id,
     );
     this.#open.set(batch.id, batch);
@@ -256,7 +260,7 @@ export class Batches {
       const groups = parts.flatMap((part) => batchGroups.parse(JSON.parse(part.groups)));
       const ranks = rankList.parse(JSON.parse(row.ranks));
       const hold: Hold = { leaseUntil: row.lease_until, trainer, worldSize: row.world_size, ranks };
-      return { id, step, ...hold, epoch, rewound: row.rewound === 1, groups };
+      return { id, step, ...hold, epoch, rewound: row.rewound === 1, leftAt: row.left_at, groups };
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { HoldRefusal, TakenBatch } from "./answers.ts";
 import { assemble, type Order, type QueueIndex } from "./assembler/index.ts";
-import { type Batch, type Batches, type Hold, NO_HOLD } from "./batches.ts";
+import type { Batch, Batches, Hold } from "./batches.ts";
 import { Delivery } from "./delivery.ts";
 import type { Environments } from "./environments.ts";
 import type { HandOutRecord } from "./hand-out-record.ts";
@@ -105,7 +105,7 @@ export class HandOut {
   delivered(batches: Batches, id: number, epoch: number, rank: number | null): boolean {
     const batch = batches.open.get(id);
     if (batch === undefined || batch.epoch !== epoch) return false;
-    if (batch.leaseUntil === 0) return batches.delivered(id);
+    if (batch.leaseUntil === 0) return batches.delivered(id, Date.now());
     this.#arrived.set(id, (this.#arrived.get(id) ?? new Set()).add(rank));
     return false;
   }
@@ -113,7 +113,7 @@ export class HandOut {
   /** The trainer has learned from a batch. Returns false if that was known before. */
   acknowledge(batches: Batches, id: number): boolean {
     this.#arrived.delete(id);
-    return batches.delivered(id);
+    return batches.delivered(id, Date.now());
   }
 
   /**
@@ -148,7 +148,8 @@ export class HandOut {
     this.#arrived.delete(id);
     this.#streaming.delete(id);
     // Twice: what was given back is nobody's, while what broke off may have arrived all the same; see refusal.
-    batches.hold(batches.hold(batch, NO_HOLD), NO_HOLD);
+    const now = Date.now();
+    batches.leave(batches.leave(batch, now), now);
     this.#host.freed();
     return true;
   }
@@ -212,7 +213,7 @@ export class HandOut {
       this.#host.again(interrupted, request);
       if (interrupted.rewound) checkpoint(parts, registration, interrupted.step);
       // A plain batch that broke off goes to another plain request as it is: nobody can still report on its broken stream.
-      const wasPlain = interrupted.leaseUntil === 0 && !interrupted.rewound;
+      const wasPlain = interrupted.leaseUntil === 0 && interrupted.leftAt === null;
       const isPlain = wasPlain && hold.leaseUntil === 0 && interrupted.trainer === trainer;
       return isPlain ? interrupted : parts.batches.hold(interrupted, hold);
     }
@@ -234,7 +235,7 @@ export class HandOut {
     if (this.#arrived.get(id)?.has(rank) === true) return;
     const ranks = batch.ranks.filter((other) => other !== rank);
     if (ranks.length > 0) batches.extend(batch, { ranks });
-    else if (batch.leaseUntil > 0) batches.hold(batch, NO_HOLD);
+    else if (batch.leaseUntil > 0) batches.leave(batch, Date.now());
     this.#host.freed();
   }
 
@@ -267,6 +268,7 @@ export class HandOut {
         groups: groups.toSorted((a, b) => a.shard - b.shard || a.payload - b.payload),
         epoch: 0,
         rewound: false,
+        leftAt: null,
       };
       state.deficits = assembled.deficits;
       batches.add(batch);

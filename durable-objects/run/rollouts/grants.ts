@@ -1,5 +1,6 @@
 import type { Environment } from "../environments.ts";
 import { admissionLimit, hasAllSteps } from "../registration.ts";
+import { unlearned } from "../unlearned.ts";
 import { Admission, byNeed, reserves } from "./admission.ts";
 import { evaluationState } from "./due-evaluations.ts";
 import type { Endpoint } from "./endpoints.ts";
@@ -118,7 +119,7 @@ export class Grants {
     const { registration } = state;
     if (registration === null) return "no_trainer";
     if (!environment.connected) return "disconnected";
-    if (hasAllSteps(registration, state.step)) return lastEvaluation(parts, environment, now);
+    if (hasAllSteps(registration, state.step)) return lastEvaluation(parts, environment, registration.num_steps, now);
     if (evaluationState(parts, environment) === "due") {
       const endpoint = endpoints.choose(1, "evaluate", now);
       if (endpoint !== null) return { kind: "evaluate", endpoint };
@@ -161,21 +162,22 @@ export class Grants {
 
 /**
  * What there is after the last step: no training, but the evaluation that is due, once the policy that is to be evaluated has
- * been made. "num_steps" lets the environment go. That is the answer too where nobody knows that waiting would end: when no
- * trainer holds the batches that are yet to be learned from, or no endpoint is known. The evaluation stays due then, for when
+ * been made. "num_steps" lets the environment go. That is the answer too where nobody knows that waiting would end: when trainers
+ * have left the batches that are yet to be learned from, or no endpoint is known. The evaluation stays due then, for when
  * the environment asks again.
  */
 function lastEvaluation(
   parts: RolloutParts,
   environment: Environment,
+  lastStep: number,
   now: number,
 ): { kind: "evaluate"; endpoint: Endpoint } | Refusal {
   const { batches, endpoints } = parts;
   const evaluation = evaluationState(parts, environment);
   if (evaluation === "under_way") return "evaluating";
   if (evaluation === null) return "num_steps";
-  const unlearned = batches.unlearned(now);
-  if (unlearned !== null) return unlearned === "held" ? "last_batch" : "num_steps";
+  const rest = unlearned(batches, lastStep, now);
+  if (rest !== null) return rest === "awaited" ? "last_batch" : "num_steps";
   const endpoint = endpoints.choose(1, "evaluate", now);
   if (endpoint !== null) return { kind: "evaluate", endpoint };
   return endpoints.count === 0 ? "num_steps" : endpoints.why(now);

@@ -15,6 +15,8 @@ type Ready = Awaited<ReturnType<typeof ready>>;
 
 const SETTINGS = { num_steps: 2, keep_steps: 9 };
 const LEASE_MS = 60_000;
+/** How long a trainer that holds no batch is waited for. */
+const AWAITED_MS = 90_000;
 
 /** A run that has handed out and delivered all its steps. */
 async function over(stepsPerEval = 2, leasing = {}): Promise<Ready> {
@@ -31,8 +33,8 @@ async function lastBatchHeld(): Promise<Ready & { hold: number }> {
   return { ...made, hold: await takeHold(made) };
 }
 
-async function takeHold({ run }: Ready): Promise<number> {
-  using taken = await run.takeBatch(0, { leaseMs: LEASE_MS });
+async function takeHold({ run }: Ready, leaseMs = LEASE_MS): Promise<number> {
+  using taken = await run.takeBatch(0, { leaseMs });
   if (taken.status !== "batch") throw new Error(`no batch: ${taken.status}`);
   await run.delivered(taken.batch.id, taken.batch.epoch);
   return taken.batch.epoch;
@@ -156,17 +158,87 @@ describe("the evaluation that is due at the last step", () => {
   });
 
   const leaving: readonly (readonly [string, (run: Ready["run"]) => unknown])[] = [
-    ["given back", (run) => run.release(2, { trainer: null, hold: null })],
-    ["left until its lease is over", () => later(LEASE_MS)],
+    ["is given back", (run) => run.release(2, { trainer: null, hold: null })],
+    ["is held until its lease is over", () => later(LEASE_MS)],
+    ["is rewound", (run) => run.register({ ...REGISTRATION, ...SETTINGS }, 1)],
+    [
+      "breaks off",
+      async (run) => {
+        await run.release(2, { trainer: null, hold: null });
+        {
+          using broken = await run.takeBatch(0, { leaseMs: LEASE_MS });
+          expect(broken.status).toBe("batch");
+        }
+        await expect.poll(async () => (await run.overview()).leasedBatches).toBe(0);
+      },
+    ],
   ];
-  test.each(leaving)("keeps nobody while the last batch is %s, and is given out once it is done", async (_, leave) => {
-    const made = await lastBatchHeld();
+  describe.each(leaving)("when the last batch %s", (_, leave) => {
+    test("waits for a trainer to take it again, and is given out once it has learned", async () => {
+      const made = await lastBatchHeld();
+      const { run } = made;
+      const waiting = run.leaseRollouts(0, 1, 10 * AWAITED_MS);
+      await expect.poll(async () => (await run.overview()).admission.waiting_environments).toBe(1);
+      await leave(run);
+      later(AWAITED_MS - 1);
+      expect(await lease(run)).toMatchObject(waits("last_batch"));
+      await run.acknowledge(2, { ...ACK, hold: await takeHold(made) });
+      expect(await waiting).toMatchObject({ leases: [{ kind: "evaluate", step: 2 }] });
+    });
+
+    test("keeps nobody if no trainer takes it, and stays due", async () => {
+      const made = await lastBatchHeld();
+      const { run } = made;
+      const waiting = run.leaseRollouts(0, 1, 10 * AWAITED_MS);
+      await expect.poll(async () => (await run.overview()).admission.waiting_environments).toBe(1);
+      await leave(run);
+      later(AWAITED_MS);
+      const finished = { ...FINISHED, message: expect.stringMatching(/is due, but batches/) };
+      expect(await waiting).toMatchObject(finished);
+      await evictDurableObject(run);
+      expect(await lease(run)).toMatchObject(finished);
+      await run.acknowledge(2, { ...ACK, hold: await takeHold(made) });
+      expect(await only(run)).toMatchObject({ kind: "evaluate" });
+    });
+  });
+
+  test("waits while a trainer that went back learns from one batch after the other, however long that takes", async () => {
+    const settings = { num_steps: 4, keep_steps: 9 };
+    const made = await ready(settings, { stepsPerEval: 2 });
     const { run } = made;
-    await leave(run);
-    await evictDurableObject(run);
-    expect(await lease(run)).toMatchObject({ ...FINISHED, message: expect.stringMatching(/is due, but batches/) });
-    await run.acknowledge(2, { ...ACK, hold: await takeHold(made) });
+    await pass(made, 4);
+    await run.register({ ...REGISTRATION, ...settings }, 1);
+    for (const step of [2, 3, 4]) {
+      const hold = await takeHold(made, 2 * AWAITED_MS);
+      later(AWAITED_MS);
+      expect(await lease(run)).toMatchObject(waits("last_batch"));
+      await run.acknowledge(step, { ...ACK, hold });
+      expect(await lease(run)).toMatchObject(step === 4 ? { status: "leased" } : waits("last_batch"));
+    }
+  });
+
+  const beyond: readonly (readonly [string, (run: Ready["run"], hold: number) => unknown])[] = [
+    ["held", () => undefined],
+    ["given back", (run, hold) => run.release(3, { trainer: null, hold })],
+    ["left", () => later(LEASE_MS + AWAITED_MS)],
+  ];
+  test.each(beyond)("waits for no batch beyond the last step that is %s", async (_, change) => {
+    const made = await over();
+    const { run, shard } = made;
+    await shard.submit([group(null), group(null)]);
+    await change(run, await takeHold(made));
     expect(await only(run)).toMatchObject({ kind: "evaluate" });
+  });
+
+  test("waits for no batch that is fetched without a lease, not even after a rewind", async () => {
+    const { run } = await over();
+    await run.register({ ...REGISTRATION, ...SETTINGS }, 1);
+    expect(await lease(run)).toMatchObject(waits("last_batch"));
+    {
+      using plain = await run.takeBatch(0, {});
+      expect(plain.status).toBe("batch");
+      expect(await only(run)).toMatchObject({ kind: "evaluate" });
+    }
   });
 
   test("is due again when the trainer goes back behind it, and has learned again", async () => {
@@ -174,7 +246,6 @@ describe("the evaluation that is due at the last step", () => {
     const { run } = made;
     await run.closeRollout((await only(run)).lease_id, EVALUATED);
     await run.register({ ...REGISTRATION, ...SETTINGS }, 1);
-    expect(await lease(run)).toMatchObject(FINISHED);
     const hold = await takeHold(made);
     expect(await lease(run)).toMatchObject(waits("last_batch"));
     await evictDurableObject(run);

@@ -22,7 +22,10 @@ export function refusalInWords(refusal: Refusal, parts: RolloutParts, environmen
         ? `environment ${environment.wandbName} evaluates after step ${step}, the last one`
         : `environment ${environment.wandbName} evaluates, and its training waits meanwhile`;
     case "last_batch":
-      return `a trainer holds a batch of the run's last steps: the last evaluation waits until it is acknowledged, or its lease ends`;
+      return (
+        "batches of the run's last steps are yet to be acknowledged: the last evaluation waits for the policy that they make, " +
+        "until no trainer has held one for 90 s"
+      );
     case "admission":
       return (
         `${totalSequences(parts)} sequences are queued and leased, of at most ${limit} ` +
