@@ -109,16 +109,18 @@ export class BatchDesk {
   /** Opens every batch after a step again. Returns null, or from where on they are all kept, if some are not. */
   rewind(step: number): number | null {
     const { state, batches, environments, environmentStates } = this.#host.parts();
+    const { registration } = state;
     const keptFrom = batches.keptFrom(state.step);
     if (step < keptFrom - 1) return keptFrom;
     // Nothing has happened since then, so nothing goes back.
     if (step >= state.step) return null;
     const opened = this.#host.transaction(() => {
       const ids = batches.rewind(step, Date.now());
-      environmentStates.restore(step, state.registration?.save_checkpoint_interval ?? 0);
+      environmentStates.restore(step, registration?.save_checkpoint_interval ?? 0);
       if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
       // The last step's policy is made anew. Before that step others are still to be evaluated.
-      if (state.registration !== null && hasAllSteps(state.registration, state.step)) environments.evaluateAgain(step);
+      if (registration !== null && hasAllSteps(registration, state.step) && !hasAllSteps(registration, step))
+        environments.evaluateAgain(step);
       this.#host.saveState();
       return ids;
     });

@@ -187,19 +187,26 @@ export class Environments {
     );
   }
 
-  /** An environment's evaluation has lost so many leases: it is due again. */
-  lostEvaluation(id: number, leases: number): void {
+  /** An environment's evaluation of a step has lost so many leases: it is due again. */
+  lostEvaluation(id: number, step: number, leases: number): void {
     const environment = this.#byId.get(id);
-    if (environment === undefined) return;
+    // If the trainer has gone back behind that step meanwhile, a new one is due anyway, which has lost none.
+    if (environment === undefined || environment.evaluatedThrough < step) return;
     environment.lostEvaluations = leases;
     this.saveProgress(id);
   }
 
-  /** Evaluations of steps after this one don't count any more: they are due again. */
+  /**
+   * Evaluations of steps after this one don't count any more, nor do the leases they lost: they are due again. One that was
+   * given out after this step may have been due since before it.
+   */
   evaluateAgain(step: number): void {
     for (const environment of this.#byId.values()) {
-      if (environment.evaluatedThrough <= step) continue;
-      environment.evaluatedThrough = step;
+      const { evaluatedThrough, leasing } = environment;
+      if (evaluatedThrough <= step) continue;
+      const dueSince = evaluatedThrough - (leasing.stepsPerEval > 0 ? evaluatedThrough % leasing.stepsPerEval : 0);
+      environment.evaluatedThrough = Math.min(step, Math.max(0, dueSince - 1));
+      environment.lostEvaluations = 0;
       this.saveProgress(environment.id);
     }
   }

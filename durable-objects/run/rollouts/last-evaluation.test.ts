@@ -253,6 +253,65 @@ describe("the evaluation that is due at the last step", () => {
     expect(await only(run)).toMatchObject({ kind: "evaluate", step: 2 });
   });
 
+  describe("is a new one when the trainer goes back, and loses nothing by what happened before", () => {
+    async function learnAgain(made: Ready): Promise<void> {
+      await made.run.acknowledge(2, { ...ACK, hold: await takeHold(made) });
+    }
+
+    test("by leases that were lost", async () => {
+      const made = await over();
+      const { run } = made;
+      for (let attempt = 1; attempt <= 4; attempt++) {
+        expect(await only(run)).toMatchObject({ attempt });
+        later(LEASE_MS);
+      }
+      await run.register({ ...REGISTRATION, ...SETTINGS }, 1);
+      await learnAgain(made);
+      expect(await only(run)).toMatchObject({ kind: "evaluate", attempt: 1 });
+    });
+
+    test("by a lease that is lost later", async () => {
+      const made = await over();
+      const { run } = made;
+      await only(run);
+      await run.register({ ...REGISTRATION, ...SETTINGS }, 1);
+      await learnAgain(made);
+      expect(await lease(run)).toMatchObject(waits("evaluating"));
+      later(LEASE_MS);
+      expect(await only(run)).toMatchObject({ kind: "evaluate", attempt: 1 });
+    });
+
+    test("by having been crossed before the step it goes back to", async () => {
+      const settings = { num_steps: 3, keep_steps: 9 };
+      const made = await ready(settings, { stepsPerEval: 2 });
+      const { run } = made;
+      await pass(made, 3);
+      await run.closeRollout((await only(run)).lease_id, EVALUATED);
+      await run.register({ ...REGISTRATION, ...settings }, 2);
+      await run.acknowledge(3, { ...ACK, hold: await takeHold(made) });
+      expect(await only(run)).toMatchObject({ kind: "evaluate", step: 3 });
+    });
+  });
+
+  test("isn't due when the trainer goes back and no multiple was crossed", async () => {
+    const settings = { num_steps: 1, keep_steps: 9 };
+    const made = await ready(settings);
+    const { run } = made;
+    await pass(made, 1);
+    await run.registerEnvironment(environment("late", { stepsPerEval: 2 }));
+    await run.register({ ...REGISTRATION, ...settings }, 0);
+    expect(await lease(run, 1, 1)).toMatchObject({ ...FINISHED, message: expect.not.stringContaining("due") });
+  });
+
+  test("isn't due again when the trainer goes back to the last step alone", async () => {
+    const made = await over(1);
+    const { run } = made;
+    await pass(made, 1);
+    await run.closeRollout((await only(run)).lease_id, EVALUATED);
+    await run.register({ ...REGISTRATION, ...SETTINGS }, 2);
+    expect(await lease(run)).toMatchObject(FINISHED);
+  });
+
   test("of an environment that is disconnected waits until it registers again", async () => {
     const { run } = await over();
     await run.disconnectEnvironment(0);

@@ -296,8 +296,8 @@ export class Rollouts {
 /** What a lost lease was for is drawn before anything new. */
 function leaseAgain(
   { environments, waitingItems }: RolloutParts,
-  { environment, kind, item, backlog, seed, attempt }: Lease,
+  { environment, kind, step, item, backlog, seed, attempt }: Lease,
 ) {
   if (kind === "train") waitingItems.add(environment, { item, backlog, seed, attempt: attempt + 1 });
-  else environments.lostEvaluation(environment, attempt);
+  else environments.lostEvaluation(environment, step, attempt);
 }
