@@ -99,6 +99,9 @@ export class BatchDesk {
   }
 
   release(batch: number, holder: Holder): BatchChange {
+    // It comes again, as the answer got lost.
+    if (this.handOut.isGivenBack(this.#host.parts().batches, batch, holder))
+      return { status: "changed", repeated: true };
     const refusal = this.#refusal(batch, holder);
     if (refusal !== null) return refusal;
     const released = this.handOut.release(this.#host.parts().batches, batch);

@@ -37,6 +37,8 @@ export interface Batch extends Hold {
   readonly rewound: boolean;
   /** When it was rewound, given back or left by a leased stream that broke, in Unix milliseconds; null once somebody has it. */
   readonly leftAt: number | null;
+  /** The epoch whose holder gave it back, the last that did; or null. */
+  readonly givenBack: number | null;
 }
 
 /** A batch that was delivered and is kept for a while. */
@@ -64,6 +66,7 @@ type BatchRow = {
   epoch: number;
   rewound: number;
   left_at: number | null;
+  given_back: number | null;
 };
 
 /** Groups listed in one row: about 1 MB of JSON. */
@@ -151,9 +154,11 @@ export class Batches {
     return this.#update({ ...batch, ...hold, epoch: batch.epoch + 1, rewound: false, leftAt: null });
   }
 
-  /** Nobody holds an open batch any more. Returns the batch as it is now. */
-  leave(batch: Batch, now: number): Batch {
-    return this.#update({ ...batch, ...NO_HOLD, epoch: batch.epoch + 1, rewound: false, leftAt: now });
+  /** Nobody holds an open batch any more, as its holder gave it back or it broke off. Returns the batch as it is now. */
+  leave(batch: Batch, now: number, isGivenBack: boolean): Batch {
+    const { epoch } = batch;
+    const givenBack = isGivenBack ? epoch : batch.givenBack;
+    return this.#update({ ...batch, ...NO_HOLD, epoch: epoch + 1, rewound: false, leftAt: now, givenBack });
   }
 
   /** The same hold, with other slices taken or a later end. Returns the batch as it is now. */
@@ -225,7 +230,8 @@ export class Batches {
 
   #update(batch: Batch): Batch {
     this.#sql.exec(
-      `UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ?, epoch = ?, rewound = ?, left_at = ?
+      `UPDATE batch SET lease_until = ?, trainer = ?, world_size = ?, ranks = ?, epoch = ?, rewound = ?, left_at = ?,
+         given_back = ?
        WHERE id = ?`,
       batch.leaseUntil,
       batch.trainer,
@@ -234,6 +240,7 @@ export class Batches {
       batch.epoch,
       batch.rewound ? 1 : 0,
       batch.leftAt,
+      batch.givenBack,
       batch.id,
     );
     this.#open.set(batch.id, batch);
@@ -260,7 +267,8 @@ export class Batches {
       const groups = parts.flatMap((part) => batchGroups.parse(JSON.parse(part.groups)));
       const ranks = rankList.parse(JSON.parse(row.ranks));
       const hold: Hold = { leaseUntil: row.lease_until, trainer, worldSize: row.world_size, ranks };
-      return { id, step, ...hold, epoch, rewound: row.rewound === 1, leftAt: row.left_at, groups };
+      const { left_at: leftAt, given_back: givenBack } = row;
+      return { id, step, ...hold, epoch, rewound: row.rewound === 1, leftAt, givenBack, groups };
     });
   }
 }

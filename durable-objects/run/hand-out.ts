@@ -125,8 +125,8 @@ export class HandOut {
     if (batch === undefined) return null;
     const isHeld = batch.leaseUntil > now;
     if (hold !== null) {
-      // A hold that ended by itself, as its stream broke, left the batch free.
-      const isFree = batch.leaseUntil === 0 && !batch.rewound && !this.#streaming.has(id);
+      // A hold that ended by itself, as its stream broke, left the batch free; its last byte may have arrived all the same.
+      const isFree = batch.leaseUntil === 0 && !batch.rewound && !this.#streaming.has(id) && hold !== batch.givenBack;
       if (hold === batch.epoch || (isFree && hold === batch.epoch - 1)) return null;
       return batch.rewound ? { status: "rewound" } : { status: "held", holder: isHeld ? batch.trainer : null };
     }
@@ -134,6 +134,11 @@ export class HandOut {
     return isHeld && batch.trainer !== null && batch.trainer !== trainer
       ? { status: "held", holder: batch.trainer }
       : null;
+  }
+
+  /** Whether a batch was given back with this very hold. */
+  isGivenBack({ open }: Batches, id: number, { hold }: Holder): boolean {
+    return hold !== null && open.get(id)?.givenBack === hold;
   }
 
   /** Whether another rank of the trainer has its slice of a batch, and this one is to get its own. */
@@ -147,9 +152,7 @@ export class HandOut {
     if (batch === undefined || batch.rewound || (batch.leaseUntil === 0 && !this.#streaming.has(id))) return false;
     this.#arrived.delete(id);
     this.#streaming.delete(id);
-    // Twice: what was given back is nobody's, while what broke off may have arrived all the same; see refusal.
-    const now = Date.now();
-    batches.leave(batches.leave(batch, now), now);
+    batches.leave(batch, Date.now(), true);
     this.#host.freed();
     return true;
   }
@@ -235,7 +238,7 @@ export class HandOut {
     if (this.#arrived.get(id)?.has(rank) === true) return;
     const ranks = batch.ranks.filter((other) => other !== rank);
     if (ranks.length > 0) batches.extend(batch, { ranks });
-    else if (batch.leaseUntil > 0) batches.leave(batch, Date.now());
+    else if (batch.leaseUntil > 0) batches.leave(batch, Date.now(), false);
     this.#host.freed();
   }
 
@@ -269,6 +272,7 @@ export class HandOut {
         epoch: 0,
         rewound: false,
         leftAt: null,
+        givenBack: null,
       };
       state.deficits = assembled.deficits;
       batches.add(batch);

@@ -141,6 +141,45 @@ describe("a hold that is named", () => {
   });
 });
 
+describe("to give a batch back once more", () => {
+  const REPEATED = { status: "changed", repeated: true };
+  const takeHold = async (run: Awaited<ReturnType<typeof ready>>["run"], asked = {}) => {
+    const taken = await take(run, { leaseMs: 60_000, ...asked });
+    return typeof taken === "string" ? -1 : taken.hold;
+  };
+
+  test("with the hold that was given up changes nothing, not even once somebody else has the batch", async () => {
+    const { run, shard } = await ready();
+    await shard.submit([group("a"), group("b")]);
+    const hold = await takeHold(run);
+    expect(await run.release(1, { hold })).toEqual(CHANGED);
+    expect(await run.release(1, { hold })).toEqual(REPEATED);
+    await evictDurableObject(run);
+    expect(await run.release(1, { hold })).toEqual(REPEATED);
+    const next = await takeHold(run, { trainer: "two" });
+    expect(await run.release(1, { hold })).toEqual(REPEATED);
+    expect((await run.overview()).leasedBatches).toBe(1);
+    expect(await run.acknowledge(1, { ...ACK, hold })).toEqual({ status: "held", holder: "two" });
+    expect(await run.release(1, { hold: next })).toEqual(CHANGED);
+    expect(await run.release(1, { hold: next })).toEqual(REPEATED);
+    expect(await run.release(1)).toEqual(REPEATED);
+  });
+
+  test("is refused with a hold that ended in another way and after which somebody had the batch", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { run, shard } = await ready();
+    await shard.submit([group("a"), group("b")]);
+    const hold = await takeHold(run);
+    later(60_000);
+    {
+      using broken = await run.takeBatch(0, { leaseMs: 60_000 });
+      expect(broken).toMatchObject({ batch: { id: 1 } });
+    }
+    await expect.poll(async () => (await run.overview()).leasedBatches).toBe(0);
+    expect(await run.release(1, { hold })).toEqual({ status: "held", holder: null });
+  });
+});
+
 test("a batch that was given back is not ended by a late ack of the same hold", async () => {
   const { run, shard } = await ready();
   await shard.submit([group("a"), group("b")]);

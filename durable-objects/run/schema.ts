@@ -215,6 +215,9 @@ export const migrations: Migrations = [
     sql.exec("ALTER TABLE batch ADD COLUMN left_at INTEGER"); // see Batch.leftAt
     sql.exec("UPDATE batch SET left_at = 0 WHERE lease_until = 0 AND epoch > 0");
   },
+  (sql) => {
+    sql.exec("ALTER TABLE batch ADD COLUMN given_back INTEGER"); // see Batch.givenBack
+  },
 ];
 
 /** `last_evaluation` was counted in multiples of `steps_per_eval`, which an environment may change. It is a step from here on. */
