@@ -1,6 +1,5 @@
 /** A request that waits. */
-interface Waiter<Q, T> {
-  readonly request: Q;
+interface Waiter<T> {
   readonly until: number;
   readonly resolve: (value: T) => void;
 }
@@ -18,8 +17,11 @@ const RECHECK_MS = 1000;
 export class Waiters<Q extends object, T> {
   readonly #serve: (requests: readonly Q[]) => Iterable<Served<Q, T>>;
   readonly #nothing: (request: Q) => T;
-  #waiting: Waiter<Q, T>[] = [];
+  /** By request, longest first: a run may have thousands of them, and all may be served at once. */
+  readonly #waiting = new Map<Q, Waiter<T>>();
   #timer: ReturnType<typeof setTimeout> | null = null;
+  /** When the timer goes off, in Unix milliseconds. */
+  #tickAt = 0;
 
   /**
    * `serve` gets those who wait, longest first, and serves whom it can; `nothing` is what a waiter gets when its time is up.
@@ -31,50 +33,58 @@ export class Waiters<Q extends object, T> {
 
   /** Whoever has waited longest, or null. */
   get first(): Q | null {
-    return this.#waiting[0]?.request ?? null;
+    return this.#waiting.keys().next().value ?? null;
   }
 
   get count(): number {
-    return this.#waiting.length;
+    return this.#waiting.size;
   }
 
   /** Longest first. */
   requests(): Q[] {
-    return this.#waiting.map(({ request }) => request);
+    return [...this.#waiting.keys()];
   }
 
   /** A request may wait once at a time. */
   wait(request: Q, milliseconds: number): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
-    this.#waiting.push({ request, until: Date.now() + milliseconds, resolve });
+    const until = Date.now() + milliseconds;
+    this.#waiting.set(request, { until, resolve });
     // The newcomer may be the first whose time is up.
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#schedule();
+    this.#tickBy(until);
     return promise;
   }
 
   /** Something changed: serves as many as can be served. */
   wake(): void {
-    if (this.#waiting.length === 0) return;
+    if (this.#waiting.size === 0) return;
     for (const { request, answer } of this.#serve(this.requests())) {
-      const served = this.#waiting.find((waiter) => waiter.request === request);
-      this.#waiting = this.#waiting.filter((waiter) => waiter !== served);
+      const served = this.#waiting.get(request);
+      this.#waiting.delete(request);
       served?.resolve(answer);
     }
   }
 
   /** Everyone's time is up. */
   dismiss(): void {
-    const over = this.#waiting;
-    this.#waiting = [];
-    for (const { request, resolve } of over) resolve(this.#nothing(request));
+    this.#giveUp([...this.#waiting]);
   }
 
-  #schedule(): void {
-    if (this.#timer !== null || this.#waiting.length === 0) return;
-    const soonest = Math.min(...this.#waiting.map(({ until }) => until)) - Date.now();
-    this.#timer = setTimeout(() => this.#tick(), Math.max(0, Math.min(RECHECK_MS, soonest)));
+  #giveUp(over: readonly (readonly [Q, Waiter<T>])[]): void {
+    for (const [request] of over) this.#waiting.delete(request);
+    for (const [request, { resolve }] of over) resolve(this.#nothing(request));
+  }
+
+  /** Looks after those who wait at this time at the latest, and soon in any case. */
+  #tickBy(time: number): void {
+    const now = Date.now();
+    const at = Math.min(time, now + RECHECK_MS);
+    if (this.#timer !== null) {
+      if (this.#tickAt <= at) return;
+      clearTimeout(this.#timer);
+    }
+    this.#tickAt = at;
+    this.#timer = setTimeout(() => this.#tick(), Math.max(0, at - now));
   }
 
   #tick(): void {
@@ -83,10 +93,9 @@ export class Waiters<Q extends object, T> {
       this.wake();
     } finally {
       const now = Date.now();
-      const over = this.#waiting.filter(({ until }) => until <= now);
-      this.#waiting = this.#waiting.filter(({ until }) => until > now);
-      for (const waiter of over) waiter.resolve(this.#nothing(waiter.request));
-      this.#schedule();
+      this.#giveUp([...this.#waiting].filter(([, { until }]) => until <= now));
+      if (this.#waiting.size > 0)
+        this.#tickBy([...this.#waiting.values()].reduce((soonest, { until }) => Math.min(soonest, until), Infinity));
     }
   }
 }

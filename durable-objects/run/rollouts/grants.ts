@@ -30,6 +30,15 @@ export type Refusal =
   | "lease_larger_than_admission"
   | ReturnType<RolloutParts["endpoints"]["why"]>;
 
+/** What the decisions of one moment share, over all who wait: most need none of it, and thousands may be waiting. */
+export interface Moment {
+  /** In Unix milliseconds. */
+  readonly now: number;
+  readonly admission: () => Admission;
+  /** What becomes of the batches of the run's steps. */
+  readonly unlearned: () => ReturnType<typeof unlearned>;
+}
+
 /** Decides who may generate what, over all environments of the run together. */
 export class Grants {
   readonly #lastAsked = new Map<number, number>();
@@ -44,21 +53,24 @@ export class Grants {
     this.#lastAsked.clear();
   }
 
+  /** To decide at this time, in Unix milliseconds. */
+  moment(parts: RolloutParts, now: number): Moment {
+    return {
+      now,
+      admission: once(() => this.#admission(parts, now)),
+      unlearned: once(() => unlearned(parts.batches, parts.state.registration?.num_steps ?? 0, now)),
+    };
+  }
+
   /** Why the environment would get none now, or null if it would. */
-  why(parts: RolloutParts, environment: Environment, now: number): Refusal | null {
-    const next = this.#next(parts, environment, () => this.#admission(parts, now), now);
+  why(parts: RolloutParts, environment: Environment, moment: Moment): Refusal | null {
+    const next = this.#next(parts, environment, moment);
     return typeof next === "string" ? next : null;
   }
 
   /** Gives out what can be given, a lease at a time, those first who need it most. Call it within a transaction. */
-  serve(parts: RolloutParts, requests: readonly LeaseRequest[], now: number): Map<LeaseRequest, Lease[]> {
+  serve(parts: RolloutParts, requests: readonly LeaseRequest[], moment: Moment): Map<LeaseRequest, Lease[]> {
     const granted = new Map<LeaseRequest, Lease[]>();
-    let admission: Admission | null = null;
-    // Only made when it is needed: most of the time the run is full, and thousands may be waiting.
-    const admit = () => {
-      admission ??= this.#admission(parts, now);
-      return admission;
-    };
     let open = requests.map((request) => ({
       request,
       held: heldSequences(parts, request.environment),
@@ -67,9 +79,9 @@ export class Grants {
     while (open.length > 0) {
       open = byNeed(open).flatMap((waiting) => {
         const { request, held } = waiting;
-        const lease = this.#grant(parts, request.environment, admit, now);
+        const lease = this.#grant(parts, request.environment, moment);
         if (lease === null) return [];
-        admit().take(request.environment, lease.sequences);
+        moment.admission().take(request.environment, lease.sequences);
         const leases = [...(granted.get(request) ?? []), lease];
         granted.set(request, leases);
         return leases.length < request.count ? [{ ...waiting, held: held + lease.sequences }] : [];
@@ -85,10 +97,10 @@ export class Grants {
     return registration === null ? null : admissionLimit(registration);
   }
 
-  #grant(parts: RolloutParts, id: number, admit: () => Admission, now: number): Lease | null {
+  #grant(parts: RolloutParts, id: number, moment: Moment): Lease | null {
     const environment = parts.environments.get(id);
     if (environment === undefined) return null;
-    const next = this.#next(parts, environment, admit, now);
+    const next = this.#next(parts, environment, moment);
     if (typeof next === "string") return null;
     const { kind, endpoint } = next;
     const { state, leases } = parts;
@@ -102,24 +114,20 @@ export class Grants {
       step: state.step,
       endpoint: endpoint.id,
       sequences,
-      expiresAt: now + environment.leasing.leaseSeconds * 1000,
+      expiresAt: moment.now + environment.leasing.leaseSeconds * 1000,
       admitted: totalSequences(parts) + sequences,
     });
     parts.endpoints.loaded(endpoint.id, kind, completions(lease));
     return lease;
   }
 
-  #next(
-    parts: RolloutParts,
-    environment: Environment,
-    admit: () => Admission,
-    now: number,
-  ): { kind: Kind; endpoint: Endpoint } | Refusal {
+  #next(parts: RolloutParts, environment: Environment, moment: Moment): { kind: Kind; endpoint: Endpoint } | Refusal {
     const { state, endpoints } = parts;
     const { registration } = state;
+    const { now } = moment;
     if (registration === null) return "no_trainer";
     if (!environment.connected) return "disconnected";
-    if (hasAllSteps(registration, state.step)) return lastEvaluation(parts, environment, registration.num_steps, now);
+    if (hasAllSteps(registration, state.step)) return lastEvaluation(parts, environment, moment);
     if (evaluationState(parts, environment) === "due") {
       const endpoint = endpoints.choose(1, "evaluate", now);
       if (endpoint !== null) return { kind: "evaluate", endpoint };
@@ -131,7 +139,8 @@ export class Grants {
       const allowed = evaluationHandling === "stop" ? 0 : evaluationLimit * limit;
       if (heldSequences(parts, environment.id) + leaseSequences > allowed) return "evaluating";
     }
-    const isFull = totalSequences(parts) + leaseSequences > limit || admit().room(environment.id) < leaseSequences;
+    const isFull =
+      totalSequences(parts) + leaseSequences > limit || moment.admission().room(environment.id) < leaseSequences;
     suspendFloorIf(isFull, parts, environment, registration.batch_size);
     if (isFull) return "admission";
     const endpoint = endpoints.choose(leaseSequences, "train", now);
@@ -169,18 +178,26 @@ export class Grants {
 function lastEvaluation(
   parts: RolloutParts,
   environment: Environment,
-  lastStep: number,
-  now: number,
+  moment: Moment,
 ): { kind: "evaluate"; endpoint: Endpoint } | Refusal {
-  const { batches, endpoints } = parts;
+  const { endpoints } = parts;
   const evaluation = evaluationState(parts, environment);
   if (evaluation === "under_way") return "evaluating";
   if (evaluation === null) return "num_steps";
-  const rest = unlearned(batches, lastStep, now);
+  const rest = moment.unlearned();
   if (rest !== null) return rest === "awaited" ? "last_batch" : "num_steps";
-  const endpoint = endpoints.choose(1, "evaluate", now);
+  const endpoint = endpoints.choose(1, "evaluate", moment.now);
   if (endpoint !== null) return { kind: "evaluate", endpoint };
-  return endpoints.count === 0 ? "num_steps" : endpoints.why(now);
+  return endpoints.count === 0 ? "num_steps" : endpoints.why(moment.now);
+}
+
+/** The same value every time, made when it is first asked for. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /**

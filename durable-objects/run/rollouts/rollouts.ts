@@ -5,7 +5,7 @@ import type { Telemetry } from "../telemetry.ts";
 import { repeated } from "../verdicts.ts";
 import { type Served, Waiters } from "../waiters.ts";
 import { type Ending, type Failure, type FollowUpAnswer, give, type LeaseAnswer, type LeaseChange } from "./answers.ts";
-import { Grants, LEASES_PER_ITEM, type LeaseRequest, type Refusal, seedOf } from "./grants.ts";
+import { Grants, LEASES_PER_ITEM, type LeaseRequest, type Moment, type Refusal, seedOf } from "./grants.ts";
 import type { Lease, LeaseRecord, Outcome } from "./leases.ts";
 import { LOST_TOO_OFTEN } from "./outcomes.ts";
 import { completions, type RolloutParts, totalSequences } from "./parts.ts";
@@ -216,8 +216,9 @@ export class Rollouts {
   #refusal(
     parts: RolloutParts,
     environment: Environment,
+    moment = this.#grants.moment(parts, Date.now()),
   ): { readonly reason: Refusal; readonly message: string } | null {
-    const reason = this.#grants.why(parts, environment, Date.now());
+    const reason = this.#grants.why(parts, environment, moment);
     return reason === null ? null : { reason, message: refusalInWords(reason, parts, environment) };
   }
 
@@ -258,7 +259,8 @@ export class Rollouts {
   *#serve(requests: readonly LeaseRequest[]): Generator<Served<LeaseRequest, LeaseAnswer>> {
     const now = Date.now();
     const parts = this.#host.parts();
-    const granted = this.#host.transaction(() => this.#grants.serve(parts, requests, now));
+    const moment = this.#grants.moment(parts, now);
+    const granted = this.#host.transaction(() => this.#grants.serve(parts, requests, moment));
     for (const [request, leases] of granted) {
       for (const { id, expiresAt } of leases) {
         this.#host.wakeAt(expiresAt);
@@ -272,16 +274,16 @@ export class Rollouts {
     if (registration === null || !hasAllSteps(registration, step)) return;
     // Nothing comes any more for those who have evaluated.
     for (const request of requests) {
-      const answer = granted.has(request) ? null : this.#nothing(request);
+      const answer = granted.has(request) ? null : this.#nothing(request, moment);
       if (answer?.status === "finished") yield { request, answer };
     }
   }
 
-  #nothing({ environment }: LeaseRequest): LeaseAnswer {
+  #nothing({ environment }: LeaseRequest, moment?: Moment): LeaseAnswer {
     const parts = this.#host.parts();
     const known = parts.environments.get(environment);
     if (known === undefined) return { status: "unknown_environment", registered: parts.environments.count };
-    const { reason, message } = this.#refusal(parts, known) ?? { reason: null, message: "" };
+    const { reason, message } = this.#refusal(parts, known, moment) ?? { reason: null, message: "" };
     const status = reason === "num_steps" ? "finished" : "none";
     return { status, reason, message, step: parts.state.step, leases: [] };
   }
