@@ -5,8 +5,10 @@ import { Command } from "./command.ts";
 const STEPS = 150;
 const SEEDS = [1, 2, 3] as const;
 
-/** By how much the mean reward has to rise, at least: several times what it moves by itself. */
-const RISE = 0.3;
+/** By how much the mean reward has to rise, at least: by itself it moves by 0.025 (standard deviation). It mostly rises by 0.5 to 1.3. */
+const RISE = 0.2;
+/** By how much it moves without learning, at most. */
+const STILL = 0.12;
 
 const lastLine = z.strictObject({ steps: z.literal(STEPS), reward_first: z.number(), reward_last: z.number() });
 
@@ -17,7 +19,7 @@ export async function learning(): Promise<void> {
     check(`seed ${seed}: the reward rises`, rise >= RISE, `by ${rise.toFixed(3)}`);
   }
   const rise = await trained(SEEDS[0], ["--learning-rate", "0"]);
-  check("with a learning rate of 0 it doesn't", Math.abs(rise) < RISE / 2, `by ${rise.toFixed(3)}`);
+  check("with a learning rate of 0 it doesn't", Math.abs(rise) < STILL, `by ${rise.toFixed(3)}`);
 }
 
 /** Mean reward of the last ten steps, less that of the first ten. */
