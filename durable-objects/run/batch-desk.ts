@@ -122,8 +122,7 @@ export class BatchDesk {
       environmentStates.restore(step, registration?.save_checkpoint_interval ?? 0);
       if (state.policyVersion !== null) state.policyVersion = Math.min(state.policyVersion, step);
       // The last step's policy is made anew. Before that step others are still to be evaluated.
-      if (registration !== null && hasAllSteps(registration, state.step) && !hasAllSteps(registration, step))
-        environments.evaluateAgain(step);
+      if (hasAllSteps(registration, state.step) && !hasAllSteps(registration, step)) environments.evaluateAgain(step);
       this.#host.saveState();
       return ids;
     });

@@ -55,9 +55,9 @@ export function admissionLimit({ max_batches_offpolicy, batch_size }: Registrati
   return max_batches_offpolicy * batch_size;
 }
 
-/** Whether the run has all its steps. Without a positive `num_steps` it never has. */
-export function hasAllSteps({ num_steps }: Registration, step: number): boolean {
-  return num_steps > 0 && step >= num_steps;
+/** Whether the run has all its steps. Without a trainer, or a positive `num_steps`, it never has. */
+export function hasAllSteps(registration: Registration | null, step: number): boolean {
+  return registration !== null && registration.num_steps > 0 && step >= registration.num_steps;
 }
 
 /** The settings in which a trainer that joins differs from the run, in words; the run keeps its own. */

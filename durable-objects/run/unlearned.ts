@@ -14,10 +14,14 @@ export function unlearned(
   lastStep: number,
   now: number,
 ): "awaited" | "left" | null {
-  const since = [...open.values()].filter(({ step }) => step <= lastStep).flatMap((batch) => leftSince(batch) ?? []);
-  if (since.length === 0) return null;
+  let last: number | null = null;
+  for (const batch of open.values()) {
+    const since = batch.step <= lastStep ? leftSince(batch) : null;
+    if (since !== null) last = Math.max(last ?? since, since);
+  }
+  if (last === null) return null;
   // A trainer that went back several steps learns from one batch after the other: the rest has not been left meanwhile.
-  return now - Math.max(endedAt, ...since) < AWAITED_FOR_MS ? "awaited" : "left";
+  return now - Math.max(endedAt, last) < AWAITED_FOR_MS ? "awaited" : "left";
 }
 
 /** Since when nobody holds it, in Unix milliseconds, perhaps a time to come; null if it is out without a lease. */

@@ -9,7 +9,7 @@ export interface Backoff {
 export const BACKOFF: Backoff = { first: 500, longest: 15_000 };
 
 /** Whether a request failed because the server, or the way to it, is away for now. */
-export function isAway(error: unknown): boolean {
+export function isAway(error: unknown): error is ClientError {
   return error instanceof ClientError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
@@ -35,7 +35,7 @@ export async function untilThere<T>(
     } catch (error) {
       if (signal?.aborted === true || !isAway(error)) throw error;
       const wait = Math.min(longest, first * 2 ** attempt);
-      onAway(error instanceof Error ? error.message : String(error), wait / 1000);
+      onAway(error.message, wait / 1000);
       await pause(wait, signal);
     }
   }

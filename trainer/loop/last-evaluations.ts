@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../src/client/client.ts";
-import { isAway } from "./away.ts";
+import { type AwayEvents, isAway } from "./away.ts";
 
 /** How long to wait for what, in milliseconds. */
 export interface Patience {
@@ -20,10 +20,9 @@ export interface Patience {
  */
 export const PATIENCE: Patience = { every: 1_000, longest: 600_000, silence: 90_000, away: 30_000 };
 
-export interface LastEvaluationEvents {
+export interface LastEvaluationEvents extends Pick<AwayEvents, "onAway"> {
   /** Told once, with the names of the environments that are waited for. */
   readonly onWaiting: (environments: readonly string[]) => void;
-  readonly onAway: (message: string, retryInSeconds: number) => void;
 }
 
 /**
@@ -53,7 +52,7 @@ export async function lastEvaluations(
     } catch (error) {
       awaySince ??= performance.now();
       if (!isAway(error) || performance.now() - awaySince > away) return;
-      onAway(error instanceof Error ? error.message : String(error), every / 1000);
+      onAway(error.message, every / 1000);
     }
     await sleep(every, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   }

@@ -194,7 +194,7 @@ class Loop {
     try {
       metrics = await learner.learn(batch.groups, batch.step);
     } catch (error) {
-      await this.#release(batch);
+      await this.#endTurn(() => client.release(batch.id, { hold: batch.hold }));
       const message = error instanceof Error ? error.message : String(error);
       onEvent({ event: "failed", batch: batch.id, step: batch.step, message });
       this.#failures += 1;
@@ -232,22 +232,16 @@ class Loop {
     this.#unsaved = 0;
   }
 
-  async #release({ id, hold }: LeasedBatch): Promise<void> {
-    const { client, onEvent } = this.#options;
-    try {
-      await this.#reach(() => client.release(id, { hold }));
-    } catch (error) {
-      // It isn't this trainer's any more: the run was reset meanwhile, or the lease ended.
-      if (!isConflict(error)) throw error;
-      onEvent({ event: "notice", message: error.message });
-    }
+  async #acknowledge({ id, hold }: LeasedBatch, metrics: Record<string, number>): Promise<void> {
+    const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
+    await this.#endTurn(() => this.#options.client.acknowledge(id, { step: this.#step, metrics: finite, hold }));
   }
 
-  async #acknowledge({ id, hold }: LeasedBatch, metrics: Record<string, number>): Promise<void> {
-    const { client, onEvent } = this.#options;
-    const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
+  /** Acknowledges a batch or gives it back. One that isn't this trainer's any more is let go. */
+  async #endTurn(request: () => Promise<unknown>): Promise<void> {
+    const { onEvent } = this.#options;
     try {
-      await this.#reach(() => client.acknowledge(id, { step: this.#step, metrics: finite, hold }));
+      await this.#reach(request);
     } catch (error) {
       // The run was reset meanwhile, or the lease ended and another trainer has the batch. What was learned stays.
       if (!isConflict(error)) throw error;

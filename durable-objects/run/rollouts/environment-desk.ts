@@ -1,5 +1,5 @@
 import { isAlive } from "../environments.ts";
-import { evaluationState } from "./due-evaluations.ts";
+import { type EvaluationState, evaluationState } from "./due-evaluations.ts";
 import type { EnvironmentState } from "./environment-states.ts";
 import type { KeptEvaluation } from "./evaluations.ts";
 import type { RolloutHost } from "./rollouts.ts";
@@ -18,7 +18,7 @@ export interface EnvironmentReport {
   readonly leased_sequences: number;
   readonly next_item: number;
   readonly backlog_items: number;
-  readonly evaluation: "due" | "under_way" | null;
+  readonly evaluation: EvaluationState;
   readonly outcomes: Record<string, Record<string, number>>;
   readonly handed_out_groups: number;
   readonly handed_out_sequences: number;

@@ -270,8 +270,7 @@ export class Rollouts {
       const answer = { status: "leased", reason: null, message: "", step: parts.state.step, leases: given } as const;
       yield { request, answer };
     }
-    const { registration, step } = parts.state;
-    if (registration === null || !hasAllSteps(registration, step)) return;
+    if (!hasAllSteps(parts.state.registration, parts.state.step)) return;
     // Nothing comes any more for those who have evaluated.
     for (const request of requests) {
       const answer = granted.has(request) ? null : this.#nothing(request, moment);

@@ -18,7 +18,7 @@ export function refusalInWords(refusal: Refusal, parts: RolloutParts, environmen
     case "disconnected":
       return `environment ${environment.wandbName} is disconnected: register it again`;
     case "evaluating":
-      return registration !== null && hasAllSteps(registration, step)
+      return hasAllSteps(registration, step)
         ? `environment ${environment.wandbName} evaluates after step ${step}, the last one`
         : `environment ${environment.wandbName} evaluates, and its training waits meanwhile`;
     case "last_batch":
